@@ -106,7 +106,12 @@ class Request:
 #                 "blob": [offset, bytes],            C-order elements, conj and neg resolved
 #                 "shadow": [offset, bytes],          action shadow: float64 (complex128) image, only for float and complex leaves
 #                 "exact": true,                      action shadow: every element comes from exact nodes
-#                 "low": [..], "high": [..]},         action nudge: float64 minimum and maximum over the seeds (real and imaginary apart)
+#                 "low": [offset, bytes], "high": [offset, bytes], "nan": [offset, bytes],
+#                                                   action nudge: float64 minimum and maximum over the seeds (NaN runs left out) and uint8
+#                                                   "some seed gave NaN"; also for integer and bool leaves; complex: a last axis of 2
+#                 "keys": {"blob": [offset, bytes], "shape": [...], "dim": 1 | null},
+#                                                   action shadow, index leaves (argmax, sort, topk ...): the float64 keys that were compared;
+#                                                   index i at position p stands for keys[p with dim replaced by i] (null: flattened)
 #                ...],
 #  "python":    {"return": canonical, "inputs": canonical, "globals": canonical},    tensors stand as {"tensor": path}
 #  "aliases":   [["return[0]", "inputs[0]"], ...],    pairs whose memory overlaps, each pair sorted by path order of appearance

@@ -1,0 +1,167 @@
+"""``workbench check``: judge program files eager against compiled."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from store.records import EXIT_CODES, JSON, MODES, Outcome, Program, Verdict
+from workbench.commands.options import database, db_option, emit, jobs_option, json_option
+from workbench.errors import ProgramError, WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.oracle.judge import Judge
+
+WEIGHT = (0, 2, 3, 1)
+"""With several files the exit code is the largest in this order (DESIGN §3)."""
+
+
+@click.command(name="check", short_help="Judge programs eager against compiled.")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER... [-- ARGS]", type=click.UNPROCESSED)
+@click.option("--backend", help="Backend to judge (default: the block's, else inductor).")
+@click.option("--mode", type=click.Choice(MODES), help="torch.compile's mode.")
+@click.option("--dynamic/--no-dynamic", default=None, help="Dynamic shapes (default: torch's own).")
+@click.option("--grad", is_flag=True, default=None, help="Also compare gradients.")
+@click.option("--device", help="Device the program should use.")
+@click.option("--threads", type=click.IntRange(1), help="Threads of compiled code.")
+@click.option("--seed", type=click.IntRange(0), help="Seed before the file and before the call.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Configuration patch, e.g. inductor.cpp.simdlen=0.")
+@click.option("--ladder", is_flag=True, help="Ask every backend, also for programs that agree.")
+@jobs_option
+@click.option("--python", "python", type=click.Path(), help="Interpreter with the torch to judge (default: this one).")
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=180.0, show_default=True, help="Seconds for each run.")
+@click.option("--memory", type=click.IntRange(min=256), default=8192, show_default=True, help="MB for each run.")
+@click.option("--fresh", is_flag=True, help="Ignore remembered verdicts.")
+@click.option("--save", is_flag=True, help="Keep mismatches and errors in the store.")
+@db_option
+@json_option
+def command(paths: tuple[str, ...], as_json: bool, save: bool, db: str | None, **options: Any) -> int:
+    """Judge program files eager against compiled.
+
+    Exit code: 0 agree or noise, 1 mismatch or error, 2 invalid, 3 undecided. Arguments after -- go to the programs.
+    """
+    files, arguments = _split(paths)
+    overrides = _overrides(options)
+    verdicts = list(_judge(files, arguments, overrides, options, quiet=as_json))
+    ids = _save(verdicts, database(db)) if save else {}
+    if as_json:
+        documents = [v.to_json() for _, v in verdicts]
+        emit(documents[0] if len(documents) == 1 and len(files) == 1 else documents)
+    else:
+        _print(verdicts, ids)
+    return max((v.exit_code for _, v in verdicts), key=WEIGHT.index, default=0)
+
+
+def _split(paths: tuple[str, ...]) -> tuple[list[Path], list[str]]:
+    """Files before ``--``, the programs' arguments after it."""
+    from workbench.programs import program_files
+
+    words = list(paths)
+    raw = sys.argv[1:]
+    arguments: list[str] = []
+    if "--" in raw:
+        arguments = raw[raw.index("--") + 1 :]
+        words = words[: len(words) - len(arguments)]
+    if not words:
+        raise WorkbenchError("no file named before --", "workbench check FILE... -- ARGS")
+    return program_files(Path(w) for w in words), arguments
+
+
+def _overrides(options: dict[str, Any]) -> dict[str, JSON]:
+    from workbench.programs import parse_setting
+
+    chosen = {k: options[k] for k in ("backend", "mode", "dynamic", "grad", "device", "threads", "seed") if options[k] is not None}
+    for setting in options["settings"]:
+        table, key, value = parse_setting(setting)
+        chosen.setdefault(table, {})[key] = value
+    return chosen
+
+
+def _judge(
+    files: list[Path], arguments: list[str], overrides: dict[str, JSON], options: dict[str, Any], *, quiet: bool
+) -> Iterator[tuple[Program, Verdict]]:
+    from workbench.oracle.judge import Judge
+    from workbench.oracle.runs import Setting
+    from workbench.runner.protocol import Limits
+    from workbench.servers import Pool
+
+    jobs = min(options["jobs"], len(files))
+    limits = Limits(seconds=options["timeout"], memory_mb=options["memory"])
+    with Pool(python=options["python"], jobs=jobs) as pool:
+        environment = pool.environment()
+        judge = Judge(pool)
+
+        def one(path: Path) -> tuple[Program, Verdict]:
+            setting = Setting("own", str(path.resolve().parent), tuple(arguments), limits)
+            program, verdict = _check_file(judge, path, overrides, setting, ladder=options["ladder"])
+            return program, replace(verdict, torch=str(environment.get("torch", "")), machine=_machine(environment, program))
+
+        with _progress(len(files), quiet=quiet) as step, ThreadPoolExecutor(jobs) as workers:
+            for program, verdict in workers.map(one, files):
+                step(verdict)
+                yield program, verdict
+
+
+def _check_file(judge: Judge, path: Path, overrides: dict[str, JSON], setting: Any, *, ladder: bool) -> tuple[Program, Verdict]:
+    """One file's verdict; a file that is no program is ``invalid`` with the reason and the line, like a program that cannot start."""
+    from workbench.programs import read_program
+
+    try:
+        program = read_program(path, overrides)
+    except ProgramError as error:
+        told = f"{error.message} ({error.hint})" if error.hint else error.message
+        return Program("", name=str(path)), Verdict(Outcome.INVALID, told, file=str(path))
+    return program, judge.check(program, ladder=ladder, setting=setting)
+
+
+def _machine(environment: dict[str, JSON], program: Program) -> dict[str, JSON]:
+    told = {k: environment[k] for k in ("cpu", "cpu_capability", "compiler", "python") if k in environment}
+    return {**told, "threads": program.configuration.threads}
+
+
+def _save(verdicts: list[tuple[Program, Verdict]], path: Path) -> dict[str, int]:
+    from store import open_store
+    from workbench.signature import signature
+
+    ids: dict[str, int] = {}
+    with open_store(path) as store:
+        for program, verdict in verdicts:
+            if verdict.outcome in (Outcome.MISMATCH, Outcome.ERROR):
+                told = signature(verdict, program.source, final=False)
+                ids[verdict.file] = store.add_finding(program, verdict, signature=told, origin="check").id
+    return ids
+
+
+def _print(verdicts: list[tuple[Program, Verdict]], ids: dict[str, int]) -> None:
+    from workbench.oracle.wording import lines
+
+    for _, verdict in verdicts:
+        for line in lines(verdict, saved=ids.get(verdict.file)):
+            click.echo(line)
+        if verdict.file in ids:
+            click.echo(f"  saved as finding {ids[verdict.file]}")
+    if len(verdicts) > 1:
+        counts = {outcome: sum(v.outcome is outcome for _, v in verdicts) for outcome in EXIT_CODES}
+        click.echo(f"{len(verdicts)} programs: " + ", ".join(f"{n} {outcome.value}" for outcome, n in counts.items() if n))
+
+
+@contextmanager
+def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[Verdict], None]]:
+    """A progress bar on a terminal, nothing elsewhere."""
+    if quiet or total < 2 or not sys.stderr.isatty():
+        yield lambda verdict: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda verdict: progress.update(task, advance=1, description=f"{verdict.outcome.value} {Path(verdict.file).name}")

@@ -1,0 +1,146 @@
+"""Tries the noise tests of DESIGN §3 on a comparison, cheapest first, and stops when nothing is left unexplained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from store.records import JSON, LADDER, NoiseKind, Stage
+from workbench.oracle.compare import Comparison, compare
+from workbench.oracle.dtypes import Mask
+from workbench.oracle.noise import (
+    Evidence,
+    excuse_by_control,
+    excuse_by_nudge,
+    excuse_by_shadow,
+    excuse_by_ties,
+    excuse_by_vanishing,
+    pinned_by,
+)
+from workbench.oracle.observation import Observation
+from workbench.oracle.runs import NUDGE_BATCHES, OTHER_POISON, POISON, Runs
+
+Patches = Mapping[str, Mapping[str, JSON]]
+
+SAME_STREAM: Patches = {"inductor": {"fallback_random": True}}
+EMULATED = "emulate_precision_casts"
+
+
+@dataclass(slots=True)
+class Explained:
+    """A comparison after the noise tests.
+
+    patches: what the compiled run needed to be comparable (the same random stream); later runs of the ladder need it too
+    """
+
+    comparison: Comparison
+    evidence: Evidence = field(default_factory=Evidence)
+    patches: Patches = field(default_factory=dict)
+
+
+class Explainer:
+    """The noise tests over one program's runs."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+        self._pins: dict[str, Mask] | None = None
+
+    def explain(self, compiled: Observation) -> Explained:
+        """Every test in order. Needs a further compile only for random numbers and half types, and only while something is left."""
+        result = Explained(compare(self._runs.eager(), compiled))
+        if not result.comparison.equal:
+            self._in_eager(result.comparison, result.evidence)
+        if not result.comparison.equal and self._random_numbers(result):
+            result = self._same_stream(result)
+        if not result.comparison.equal and self._half_types():
+            self._low_precision(result)
+        return result
+
+    def compare_at(self, backend: str, patches: Patches) -> Explained:
+        """A stage of the ladder: another backend's run, with the tests that need no compile."""
+        result = Explained(compare(self._runs.eager(), self._runs.compiled(backend, patches)), patches=patches)
+        if not result.comparison.equal:
+            self._in_eager(result.comparison, result.evidence)
+        return result
+
+    def explain_run(self, compiled: Observation, patches: Patches) -> Explained:
+        """A repetition of a compiled run, with the tests that need no compile."""
+        result = Explained(compare(self._runs.eager(), compiled), patches=patches)
+        if not result.comparison.equal:
+            self._in_eager(result.comparison, result.evidence)
+        return result
+
+    def _in_eager(self, comparison: Comparison, evidence: Evidence) -> None:
+        """Control runs, rounding by the shadow, ties, rounding by nudge: nothing of it compiles."""
+        self._controls(comparison, evidence)
+        if comparison.equal or not any(d.left is not None for d in comparison.open):
+            return
+        shadow = self._runs.shadow()
+        if shadow.outcome != "returned":
+            return
+        pins = self._pinned()
+        excuse_by_shadow(comparison, shadow, pins, evidence)
+        excuse_by_ties(comparison, shadow, pins, evidence)
+        if shadow.facts.get("exact"):
+            return
+        nudged: list[Observation] = []
+        for batch in range(len(NUDGE_BATCHES)):
+            if comparison.equal or not any(d.left is not None for d in comparison.open):
+                return
+            nudged.append(self._runs.nudged(batch))
+            excuse_by_nudge(comparison, self._runs.eager(), nudged, pins, evidence)
+
+    def _controls(self, comparison: Comparison, evidence: Evidence) -> None:
+        eager = self._runs.eager()
+        other_bytes = compare(eager, self._runs.control(OTHER_POISON))
+        if other_bytes.equal:
+            return
+        repeated = compare(eager, self._runs.control(POISON))
+        if not repeated.equal:
+            excuse_by_control(comparison, repeated, NoiseKind.NONDETERMINISTIC, evidence)
+        excuse_by_control(comparison, other_bytes, NoiseKind.UNINITIALISED, evidence)
+
+    def _pinned(self) -> dict[str, Mask]:
+        """What backend ``eager`` shows against eager: Dynamo alone runs the same operators, so it rounds the same."""
+        if self._pins is None:
+            observed = self._runs.compiled(LADDER[Stage.DYNAMO])
+            if observed.outcome == "returned":
+                comparison = compare(self._runs.eager(), observed)
+                self._controls(comparison, Evidence())
+                self._pins = pinned_by(comparison)
+            else:
+                self._pins = {}
+        return self._pins
+
+    def _random_numbers(self, result: Explained) -> bool:
+        runs = self._runs
+        asked_for = bool(runs.configuration.inductor.get("fallback_random"))
+        return not asked_for and bool(runs.shadow().facts.get("random"))
+
+    def _same_stream(self, result: Explained) -> Explained:
+        """Compiled again with eager's random numbers: what differs then is real, the rest was another stream."""
+        same = Explained(compare(self._runs.eager(), self._runs.compiled(patches=SAME_STREAM)), patches=SAME_STREAM)
+        if not same.comparison.equal:
+            self._in_eager(same.comparison, same.evidence)
+        excuse_by_vanishing(result.comparison, same.comparison, NoiseKind.RANDOM_STREAM, {}, result.evidence)
+        if same.comparison.equal:
+            result.patches = SAME_STREAM
+            return result
+        same.evidence.by_kind.update(result.evidence.by_kind)
+        return same
+
+    def _half_types(self) -> bool:
+        stage_compiles = self._runs.configuration.backend not in [LADDER[s] for s in Stage if s is not Stage.INDUCTOR]
+        return stage_compiles and bool(self._runs.shadow().facts.get("half"))
+
+    def _low_precision(self, result: Explained) -> None:
+        """What is left and vanishes when intermediate half results are rounded as eager rounds them (F2)."""
+        patches = {"inductor": {**result.patches.get("inductor", {}), EMULATED: True}}
+        observed = self._runs.compiled(patches=patches)
+        if observed.outcome != "returned":
+            return
+        other = compare(self._runs.eager(), observed)
+        if not other.equal:
+            self._in_eager(other, Evidence())
+        if any(d.left is not None for d in result.comparison.open):
+            excuse_by_vanishing(result.comparison, other, NoiseKind.LOW_PRECISION, self._pinned(), result.evidence)

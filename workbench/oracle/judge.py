@@ -1,0 +1,266 @@
+"""The judge: one program in, one verdict out (DESIGN §3). Decides; running, comparing and excusing are its neighbours' work."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from store.records import Configuration, Difference, Noise, NoiseKind, Outcome, Program, Symptom, Verdict, Warning
+from workbench.oracle.compare import Comparison, Disagreement
+from workbench.oracle.difference import difference
+from workbench.oracle.explain import Explained, Explainer, Patches
+from workbench.oracle.ladder import Climb, climb, same_difference, same_raise, same_silence
+from workbench.oracle.observation import Observation, Raised
+from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
+from workbench.oracle.warn import warnings_of
+
+VERSION = 1
+"""Counts every change that can change a verdict; part of the memo's key."""
+MOST_DIFFERENCES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """How much a caller wants to know.
+
+    stage:   on a finding, ask the cheap backends for the stage
+    ladder:  ask every backend, also above the first that fails and for programs that agree
+    confirm: on a mismatch, compile once more; what does not show again is undecided
+    """
+
+    stage: bool = True
+    ladder: bool = False
+    confirm: bool = True
+
+
+class Judge:
+    """Judges programs on a pool of servers; safe to use from several threads at once."""
+
+    def __init__(self, pool: Runner, setting: Setting | None = None) -> None:
+        self._pool = pool
+        self.setting = setting or Setting()
+
+    def check(self, program: Program, *, ladder: bool = False, demand: Demand | None = None, setting: Setting | None = None) -> Verdict:
+        """The verdict of a program under its configuration. Never raises for what the program does."""
+        started = time.monotonic()
+        runs = Runs(self._pool, program, setting or self.setting)
+        wanted = demand or Demand(ladder=ladder)
+        try:
+            verdict = _Examination(runs, wanted).verdict()
+        except UndecidedError as error:
+            verdict = Verdict(Outcome.UNDECIDED, str(error), configuration=program.configuration)
+        return replace(verdict, file=program.name, compiles=runs.compiles, seconds=time.monotonic() - started, isolation=runs.missing)
+
+    def screen(self, program: Program, setting: Setting | None = None) -> Verdict | None:
+        """Eager alone: ``invalid`` or ``undecided`` when the program is no use, None when it is worth a compile."""
+        runs = Runs(self._pool, program, setting or self.setting)
+        try:
+            eager = runs.eager()
+        except UndecidedError as error:
+            return Verdict(Outcome.UNDECIDED, str(error), configuration=program.configuration, file=program.name)
+        if eager.outcome == "invalid":
+            return replace(_invalid(eager, program.configuration), file=program.name)
+        return None
+
+
+class _Examination:
+    """One program on the stand."""
+
+    def __init__(self, runs: Runs, demand: Demand) -> None:
+        self._runs = runs
+        self._demand = demand
+        self._explainer = Explainer(runs)
+        self._configuration = runs.configuration
+
+    def verdict(self) -> Verdict:
+        eager = self._runs.eager()
+        if eager.outcome == "invalid":
+            return _invalid(eager, self._configuration)
+        control = self._runs.control()
+        if control.outcome != eager.outcome or _class(control.exception) != _class(eager.exception):
+            return self._undecided(f"eager is not reproducible: one run {_told(eager)}, another {_told(control)}")
+        compiled = self._runs.compiled()
+        if compiled.outcome == "invalid":
+            return _invalid(compiled, self._configuration)
+        if eager.outcome == "raised":
+            return self._eager_raised(eager, compiled)
+        if compiled.outcome == "raised":
+            return self._loud(compiled)
+        return self._both_returned(compiled)
+
+    def _eager_raised(self, eager: Observation, compiled: Observation) -> Verdict:
+        assert eager.exception is not None
+        if compiled.outcome == "returned":
+            ladder = self._climb(same_silence(self._runs), Outcome.MISMATCH)
+            reason = f"eager raises {_named(eager.exception)}, compiled runs"
+            told = Difference("exception", Symptom.MISSING_ERROR, change="missing_error", detail=reason)
+            return self._finding(Outcome.MISMATCH, reason, (Symptom.MISSING_ERROR,), (told,), ladder)
+        if _class(eager.exception) == _class(compiled.exception):
+            return _invalid(eager, self._configuration)
+        assert compiled.exception is not None
+        reason = f"both raise: eager {_named(eager.exception)}, compiled {_named(compiled.exception)}"
+        return Verdict(Outcome.AGREE, reason, (Symptom.EXCEPTION,), self._warnings(None), configuration=self._configuration)
+
+    def _loud(self, compiled: Observation) -> Verdict:
+        assert compiled.exception is not None
+        if self._demand.confirm:
+            again = self._runs.compiled(key="confirm")
+            if again.outcome != "raised":
+                return self._undecided(f"compiled is not reproducible: one run {_told(compiled)}, another {_told(again)}")
+        ladder = self._climb(same_raise(self._runs), Outcome.ERROR)
+        reason = f"compiled raises {_named(compiled.exception)} where eager runs"
+        told = Difference(
+            "exception", Symptom.EXCEPTION, change=f"raises:{compiled.exception.class_name}", detail=compiled.exception.message[:500]
+        )
+        return self._finding(Outcome.ERROR, reason, (Symptom.EXCEPTION,), (told,), ladder)
+
+    def _both_returned(self, compiled: Observation) -> Verdict:
+        explained = self._explainer.explain(compiled)
+        comparison = explained.comparison
+        if comparison.equal:
+            return self._equal(explained)
+        if self._demand.confirm:
+            again = self._runs.compiled(patches=explained.patches, key="confirm")
+            if again.outcome == "returned" and not _shows_again(
+                comparison, self._explainer.explain_run(again, explained.patches).comparison
+            ):
+                return self._undecided("compiled is not reproducible: one of two runs differs from eager")
+        ladder = self._climb(same_difference(self._runs, self._explainer, comparison, explained.patches), Outcome.MISMATCH)
+        differences = self._differences(comparison)
+        symptoms = _symptoms(comparison.open)
+        return self._finding(Outcome.MISMATCH, _reason(comparison.open, differences), symptoms, differences, ladder, comparison)
+
+    def _equal(self, explained: Explained) -> Verdict:
+        comparison = explained.comparison
+        kind = explained.evidence.last
+        weak = _symptoms(comparison.weak)
+        ladder = Climb()
+        if self._demand.ladder:
+            ladder = climb(self._runs, self._outcome_at(explained.patches), Outcome.NOISE if kind else Outcome.AGREE, whole=True)
+            ladder.stage = None
+        if kind is None:
+            return Verdict(
+                Outcome.AGREE,
+                "same in everything observed",
+                weak,
+                self._warnings(comparison),
+                configuration=self._configuration,
+                ladder=ladder.outcomes,
+            )
+        evidence = {k.value: v for k, v in explained.evidence.by_kind.items()}
+        return Verdict(
+            Outcome.NOISE,
+            _noise_reason(explained),
+            weak,
+            self._warnings(comparison),
+            Noise(kind, evidence),
+            configuration=self._configuration,
+            ladder=ladder.outcomes,
+            differences=self._differences(comparison),
+        )
+
+    def _outcome_at(self, patches: Patches):  # type: ignore[no-untyped-def]
+        def outcome(backend: str) -> Outcome:
+            if self._runs.compiled(backend, patches).outcome != "returned":
+                return Outcome.ERROR
+            comparison = self._explainer.compare_at(backend, patches).comparison
+            return Outcome.MISMATCH if not comparison.equal else Outcome.NOISE if comparison.found else Outcome.AGREE
+
+        return outcome
+
+    def _climb(self, fails, own: Outcome) -> Climb:  # type: ignore[no-untyped-def]
+        if not (self._demand.stage or self._demand.ladder):
+            return Climb()
+        return climb(self._runs, fails, own, whole=self._demand.ladder)
+
+    def _differences(self, comparison: Comparison) -> tuple[Difference, ...]:
+        shadow = self._shadow()
+        found = comparison.open or comparison.found
+        return tuple(difference(d, shadow) for d in found[:MOST_DIFFERENCES])
+
+    def _shadow(self) -> Observation | None:
+        try:
+            shadow = self._runs.shadow()
+        except UndecidedError:
+            return None
+        return shadow if shadow.outcome == "returned" else None
+
+    def _warnings(self, comparison: Comparison | None) -> tuple[Warning, ...]:
+        needs_shadow = comparison is not None and bool(comparison.found)
+        return warnings_of(self._runs, comparison, self._shadow() if needs_shadow else None)
+
+    def _finding(
+        self,
+        outcome: Outcome,
+        reason: str,
+        symptoms: tuple[Symptom, ...],
+        differences: tuple[Difference, ...],
+        ladder: Climb,
+        comparison: Comparison | None = None,
+    ) -> Verdict:
+        return Verdict(
+            outcome,
+            reason,
+            symptoms,
+            warnings_of(self._runs, comparison, self._shadow()),
+            stage=ladder.stage,
+            configuration=self._configuration,
+            ladder=ladder.outcomes,
+            differences=differences,
+        )
+
+    def _undecided(self, reason: str) -> Verdict:
+        return Verdict(Outcome.UNDECIDED, reason, configuration=self._configuration)
+
+
+def _invalid(observed: Observation, configuration: Configuration) -> Verdict:
+    assert observed.exception is not None
+    places = {"import": "while the file is executed", "get_inputs": "in get_inputs", "constructor": "in the constructor of Model"}
+    where = places.get(observed.where, "in the call, on both sides alike")
+    line = f", line {observed.exception.line}" if observed.exception.line else ""
+    return Verdict(Outcome.INVALID, f"raises {_named(observed.exception)} {where}{line}", configuration=configuration)
+
+
+def _shows_again(wanted: Comparison, other: Comparison) -> bool:
+    places = {(d.path, d.symptom) for d in wanted.open}
+    return any((d.path, d.symptom) in places for d in other.open)
+
+
+def _symptoms(found: list[Disagreement]) -> tuple[Symptom, ...]:
+    """In the order of the vocabulary, each once."""
+    present = {d.symptom for d in found}
+    return tuple(s for s in Symptom if s in present)
+
+
+def _reason(found: list[Disagreement], differences: tuple[Difference, ...]) -> str:
+    first = differences[0]
+    where = f"{first.path} differs" + (
+        f" in {first.mismatched} elements" if first.mismatched else f": {first.detail}" if first.detail else ""
+    )
+    return where + (f"; so do {len(found) - 1} other places" if len(found) > 1 else "")
+
+
+def _noise_reason(explained: Explained) -> str:
+    words = {
+        NoiseKind.UNINITIALISED: "eager itself reads uninitialised memory there",
+        NoiseKind.NONDETERMINISTIC: "eager itself gives another result each time",
+        NoiseKind.ROUNDING: "compiled is no further from the float64 shadow than eager",
+        NoiseKind.TIES: "another index of an equal key",
+        NoiseKind.NUDGE: "one-ulp changes inside eager reach the compiled value",
+        NoiseKind.RANDOM_STREAM: "another random stream; with the same one nothing differs",
+        NoiseKind.LOW_PRECISION: "vanishes when half-precision intermediates are rounded as eager rounds them",
+    }
+    return "; ".join(words[k] for k in NoiseKind if k in explained.evidence.by_kind)
+
+
+def _class(raised: Raised | None) -> str | None:
+    return raised.class_name if raised is not None else None
+
+
+def _named(raised: Raised) -> str:
+    first = raised.message.strip().splitlines()[0] if raised.message.strip() else ""
+    return f"{raised.class_name}: {first[:200]}" if first else raised.class_name
+
+
+def _told(observed: Observation) -> str:
+    return f"raises {_named(observed.exception)}" if observed.exception is not None else "returns"

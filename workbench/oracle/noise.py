@@ -1,0 +1,231 @@
+"""The noise tests of DESIGN §3 that need no further compile: each takes away elements that it explains, elementwise, with numbers.
+
+Wrong leniency hides bugs, so every test here is bounded by an experiment; a difference that backend ``eager`` already shows is never
+rounding, since Dynamo alone runs the very same operators (``pins``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from store.records import JSON, NoiseKind
+from workbench.oracle.compare import Comparison, Disagreement
+from workbench.oracle.dtypes import Array, Floats, Mask, as_reals, is_double, real_format, ulp
+from workbench.oracle.observation import Leaf, Observation
+
+FACTOR = 4.0
+"""How much further than eager compiled may be from the float64 shadow. 6 already hides a planted bfloat16 leak; noise needs 1-4."""
+NEIGHBOURS = 33
+"""Elements nearest in magnitude whose error stands for eager's: eager alone may be right by luck, the whole tensor is too lenient."""
+TIE_ULPS = 8.0
+
+Pins = Mapping[str, Mask]
+"""Elements that backend ``eager`` also has wrong, by path: rounding cannot explain them."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Numbers for the verdict, by the test that explained something."""
+
+    by_kind: dict[NoiseKind, dict[str, JSON]] = field(default_factory=dict)
+
+    def add(self, kind: NoiseKind, **numbers: float) -> None:
+        """Keep the count's sum and the largest of every other number."""
+        kept = self.by_kind.setdefault(kind, {})
+        for name, value in numbers.items():
+            kept[name] = kept.get(name, 0) + value if name == "elements" else max(kept.get(name, value), value)
+
+    @property
+    def last(self) -> NoiseKind | None:
+        """The costliest test that was needed."""
+        order = list(NoiseKind)
+        return max(self.by_kind, key=order.index) if self.by_kind else None
+
+
+def excuse_by_control(comparison: Comparison, control: Comparison, kind: NoiseKind, evidence: Evidence) -> None:
+    """What differs between two eager runs says nothing about the compiler (F6, F7)."""
+    by_path: dict[str, list[Disagreement]] = {}
+    for entry in control.found:
+        by_path.setdefault(entry.path, []).append(entry)
+    for found in comparison.open:
+        before = sum(found.excused.values())
+        for other in by_path.get(found.path, ()):
+            if found.left is not None and other.left is not None and found.left.shape == other.left.shape:
+                found.excuse(kind, other.left)
+            elif found.left is None or other.left is None:
+                found.excuse(kind)
+        if sum(found.excused.values()) > before:
+            evidence.add(kind, elements=sum(found.excused.values()) - before)
+
+
+def excuse_by_shadow(comparison: Comparison, shadow: Observation, pins: Pins, evidence: Evidence) -> None:
+    """Rounding: compiled is not clearly further from the float64 shadow than eager (F1). Finite elements of non-double leaves only."""
+    for found in comparison.open:
+        leaf = shadow.leaves.get(found.path)
+        if leaf is None or not _has_floats(found) or is_double(leaf.dtype):
+            continue
+        assert found.eager is not None
+        assert found.compiled is not None
+        image = leaf.shadow
+        left = found.left
+        if image is None or left is None or image.shape != found.eager.shape:
+            continue
+        truth, eager, compiled = _reals(image), _reals(found.eager.array), _reals(found.compiled.array)
+        able = left & np.isfinite(truth) & np.isfinite(eager) & np.isfinite(compiled) & ~_pinned(pins, found, left)
+        if not able.any():
+            continue
+        allowed = allowed_error(truth, eager, able, found.eager.dtype)
+        error = np.abs(compiled[able] - truth[able])
+        mask = np.zeros_like(left)
+        mask[able] = error <= FACTOR * allowed
+        if mask.any():
+            worst = float((error / allowed)[error <= FACTOR * allowed].max())
+            found.excuse(NoiseKind.ROUNDING, mask)
+            evidence.add(NoiseKind.ROUNDING, elements=int(mask.sum()), error_over_eager_error=round(worst, 3), allowed=FACTOR)
+
+
+def allowed_error(truth: Floats, eager: Floats, wanted: Mask, dtype: str) -> Floats:
+    """For each wanted element the largest of eager's own error, its rms over the nearest elements in magnitude, and one ulp (1-d)."""
+    with np.errstate(invalid="ignore"):
+        errors = np.abs(eager - truth).ravel()
+    magnitudes = np.abs(truth).ravel()
+    usable = np.flatnonzero(np.isfinite(errors) & np.isfinite(magnitudes))
+    order = usable[np.argsort(magnitudes[usable], kind="stable")]
+    squares = errors[order] ** 2
+    asked = np.flatnonzero(wanted.ravel())
+    places = np.searchsorted(magnitudes[order], magnitudes[asked])
+    width = min(NEIGHBOURS, len(order))
+    starts = np.clip(places - width // 2, 0, len(order) - width)
+    local = np.empty(len(asked))
+    for begin in range(0, len(asked), 1 << 16):
+        part = slice(begin, begin + (1 << 16))
+        local[part] = np.sqrt(squares[starts[part, None] + np.arange(width)].mean(axis=1))
+    return np.asarray(np.maximum(np.maximum(errors[asked], local), ulp(truth.ravel()[asked], dtype)))
+
+
+def excuse_by_ties(comparison: Comparison, shadow: Observation, pins: Pins, evidence: Evidence) -> None:
+    """Another index whose key equals the extremum, or lies within 8 ulp of it in an inexact program (F5)."""
+    near = 0.0 if shadow.facts.get("exact") else TIE_ULPS
+    for found in comparison.open:
+        leaf = shadow.leaves.get(found.path)
+        keys = leaf.keys if leaf is not None else None
+        if keys is None or found.left is None or found.eager is None or found.compiled is None:
+            continue
+        chosen, other = _key_values(keys.array, keys.dim, found.eager), _key_values(keys.array, keys.dim, found.compiled)
+        if chosen is None or other is None or chosen.shape != found.left.shape:
+            continue
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(chosen - other)
+            bound = near * ulp(np.maximum(np.abs(chosen), np.abs(other)), keys.dtype)
+            tied = (chosen == other) | (np.isnan(chosen) & np.isnan(other)) | (distance <= bound)
+        mask = found.left & tied & ~_pinned(pins, found, found.left)
+        if mask.any():
+            found.excuse(NoiseKind.TIES, mask)
+            evidence.add(NoiseKind.TIES, elements=int(mask.sum()), key_distance=float(np.nan_to_num(distance[mask]).max()))
+
+
+def excuse_by_nudge(comparison: Comparison, eager: Observation, nudged: Iterable[Observation], pins: Pins, evidence: Evidence) -> None:
+    """One-ulp changes inside eager reach the compiled value: inside [min, max] of those runs and eager, plus tolerance, elementwise."""
+    runs = list(nudged)
+    for found in comparison.open:
+        if found.left is None or found.compiled is None or found.eager is None or found.compiled.array is None:
+            continue
+        compiled = as_reals(found.compiled.array)
+        bounds = _bounds(found.path, eager, runs)
+        if bounds is None or bounds[0].shape != compiled.shape:
+            continue
+        low, high, nan = bounds
+        form = real_format(found.eager.dtype)
+        with np.errstate(invalid="ignore"):
+            value = compiled.astype(np.float64)
+            tolerance = np.zeros_like(value) if form is None else form.atol + form.rtol * np.abs(np.where(np.isfinite(value), value, 0.0))
+            inside = (value >= low - tolerance) & (value <= high + tolerance)
+        moved = (high > low) | nan
+        mask = found.left & moved & (inside | (np.isnan(value) & nan)) & ~_pinned(pins, found, found.left)
+        if mask.any():
+            spread = np.where(np.isfinite(high - low), high - low, 0.0)[mask]
+            found.excuse(NoiseKind.NUDGE, mask)
+            evidence.add(NoiseKind.NUDGE, elements=int(mask.sum()), spread=float(spread.max()))
+
+
+def excuse_by_vanishing(comparison: Comparison, other: Comparison, kind: NoiseKind, pins: Pins, evidence: Evidence) -> None:
+    """What another compiled run (its own excuses taken) no longer shows is explained by what that run changed."""
+    still = {(d.path, d.symptom): d for d in other.open}
+    for found in comparison.open:
+        remaining = still.get((found.path, found.symptom))
+        if found.left is None:
+            if remaining is None and found.path not in pins:
+                found.excuse(kind)
+                evidence.add(kind, elements=1)
+            continue
+        gone = found.left.copy() if remaining is None or remaining.left is None else found.left & ~remaining.left
+        gone &= ~_pinned(pins, found, found.left)
+        if gone.any():
+            found.excuse(kind, gone)
+            evidence.add(kind, elements=int(gone.sum()))
+
+
+def pinned_by(comparison: Comparison) -> dict[str, Mask]:
+    """The elements that a comparison of backend ``eager`` against eager has wrong."""
+    pins: dict[str, Mask] = {}
+    for found in comparison.open:
+        pins[found.path] = np.array(True) if found.left is None else found.left  # noqa: FBT003 - numpy's scalar
+    return pins
+
+
+def _bounds(path: str, eager: Observation, runs: list[Observation]) -> tuple[Floats, Floats, Mask] | None:
+    base = eager.leaves.get(path)
+    if base is None or base.array is None:
+        return None
+    own = as_reals(base.array).astype(np.float64)
+    nan = np.isnan(own)
+    low, high = np.where(nan, np.inf, own), np.where(nan, -np.inf, own)
+    for run in runs:
+        leaf = run.leaves.get(path)
+        below, above = (leaf.bound("low"), leaf.bound("high")) if leaf is not None else (None, None)
+        if below is None or above is None or below.shape != low.shape:
+            continue
+        low, high = np.minimum(low, below), np.maximum(high, above)
+        assert leaf is not None
+        if leaf.nudged_nan is not None and leaf.nudged_nan.shape == nan.shape:
+            nan = nan | leaf.nudged_nan
+    return low, high, nan
+
+
+def _key_values(keys: Array, dim: int | None, index_leaf: Leaf) -> Floats | None:
+    """The keys at the indices of a leaf; None when an index is out of range or the shapes do not belong together."""
+    index = index_leaf.array
+    if index is None:
+        return None
+    shape = index.shape
+    index = index.astype(np.int64)
+    size = keys.size if dim is None else keys.shape[dim]
+    if index.size and (index.min() < 0 or index.max() >= size):
+        return None
+    if dim is None:
+        return np.asarray(keys.ravel()[index])
+    if index.ndim == keys.ndim - 1:
+        index = np.expand_dims(index, dim)
+    try:
+        return np.asarray(np.take_along_axis(keys, index, axis=dim).reshape(shape))
+    except (ValueError, IndexError):
+        return None
+
+
+def _has_floats(found: Disagreement) -> bool:
+    return found.left is not None and found.eager is not None and found.compiled is not None and real_format(found.eager.dtype) is not None
+
+
+def _reals(array: Array | None) -> Floats:
+    assert array is not None
+    return as_reals(array).astype(np.float64)
+
+
+def _pinned(pins: Pins, found: Disagreement, like: Mask) -> Mask:
+    pin = pins.get(found.path)
+    if pin is None:
+        return np.zeros_like(like)
+    return pin if pin.shape == like.shape else np.ones_like(like)

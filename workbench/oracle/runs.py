@@ -1,0 +1,158 @@
+"""The runs that judge one program, each made once and kept: eager twice, compiled, shadow, nudges. A run that gives no observation raises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from store.records import JSON, Configuration, Program, canonical
+from workbench.oracle.observation import ForgedError, Observation
+from workbench.runner.protocol import Limits, Request
+from workbench.servers import Run
+
+POISON, OTHER_POISON = 0x5A, 0xA5
+"""Bytes for fresh memory: the first for eager, compiled and confirming runs, the second only for the control (anchors: same byte, or
+legitimate reads of ``torch.empty`` look flaky)."""
+NUDGE_BATCHES = (tuple(range(6)), tuple(range(6, 24)))
+"""24 seeds (5 left six of 240 noise programs reported), in two batches so that easy ones stop early."""
+
+
+class Runner(Protocol):
+    """What the oracle needs of a pool of servers."""
+
+    def run(self, request: Request) -> Run:
+        """Execute one request in its own child."""
+        ...
+
+
+class UndecidedError(Exception):
+    """A run gave no observation: timeout, memory, a dead worker, a forged result. The reason is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Where and how a program's runs happen.
+
+    profile: ``own`` (files a person named) or ``untrusted`` (everything else), DESIGN §2
+    folder:  cwd in profile own
+    argv:    arguments after ``--``
+    limits:  of each run
+    """
+
+    profile: str = "untrusted"
+    folder: str | None = None
+    argv: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+
+class Runs:
+    """All runs of one program under one configuration. Not thread-safe; the pool below is."""
+
+    def __init__(self, pool: Runner, program: Program, setting: Setting) -> None:
+        self._pool = pool
+        self.program = program
+        self.setting = setting
+        self._kept: dict[str, Observation] = {}
+        self.leaf = "leaf"
+        self.compiles = 0
+        self.calls = 0
+        self.missing: tuple[str, ...] = ()
+        self.said = ""
+
+    @property
+    def configuration(self) -> Configuration:
+        """How the program is compiled."""
+        return self.program.configuration
+
+    def eager(self) -> Observation:
+        """The run that everything is compared with."""
+        found = self._observe("run", poison=POISON)
+        if found.facts.get("leaf") == "clone":
+            self.leaf = "clone"
+        return found
+
+    def control(self, poison: int = OTHER_POISON) -> Observation:
+        """Eager again with other bytes in fresh memory; with ``POISON``, a plain repetition."""
+        return self._observe("run", poison=poison, key=f"control{poison}")
+
+    def compiled(self, backend: str | None = None, patches: Mapping[str, Mapping[str, JSON]] | None = None, **changes: Any) -> Observation:
+        """The compiled run under a backend (default: the configuration's), further patches and changed configuration keys.
+
+        ``key`` in ``changes`` names a repetition that must not be answered from what is kept.
+        """
+        return self._observe("run", backend=backend or self.configuration.backend, poison=POISON, patches=patches, **changes)
+
+    def shadow(self) -> Observation:
+        """Eager with its float64 image and warnings."""
+        return self._observe("shadow", poison=POISON)
+
+    def nudged(self, batch: int) -> Observation:
+        """Bounds of eager under one-ulp perturbations of inexact nodes, for one batch of seeds."""
+        plan = self.shadow().facts.get("plan")
+        return self._observe("nudge", poison=POISON, seeds=list(NUDGE_BATCHES[batch]), options={"plan": plan})
+
+    def _observe(
+        self,
+        action: str,
+        *,
+        backend: str | None = None,
+        poison: int | None = None,
+        patches: Mapping[str, Mapping[str, JSON]] | None = None,
+        seeds: list[int] | None = None,
+        options: dict[str, Any] | None = None,
+        bisect: dict[str, Any] | None = None,
+        key: str = "",
+        **changes: Any,
+    ) -> Observation:
+        name = canonical([action, backend, poison, {k: dict(v) for k, v in (patches or {}).items()}, seeds, bisect, key, changes])
+        if name not in self._kept:
+            request = Request(
+                action=action,
+                source=self.program.source,
+                filename=self.program.name,
+                profile=self.setting.profile,
+                folder=self.setting.folder,
+                argv=list(self.setting.argv),
+                configuration={**self.configuration.to_json(), **changes},
+                backend=backend,
+                poison=poison,
+                leaf=self.leaf,
+                patches={k: dict(v) for k, v in (patches or {}).items()},
+                bisect=bisect,
+                seeds=seeds or [],
+                options=options or {},
+                limits=self.setting.limits,
+            )
+            self._kept[name] = self._run(request)
+        return self._kept[name]
+
+    def _run(self, request: Request) -> Observation:
+        run = self._pool.run(request)
+        self.calls += 1
+        self.compiles += _uses_inductor(request.backend)
+        self.missing = tuple(run.missing)
+        self.said = run.output or self.said
+        what = f"{request.backend} run" if request.backend else f"eager {request.action}"
+        if run.status != "ok" or run.document is None:
+            raise UndecidedError(_sentence(what, run, request))
+        try:
+            return Observation(run.document, run.blobs)
+        except ForgedError as error:
+            raise UndecidedError(f"{what}: its result is not what a runner writes ({error})") from error
+
+
+def _uses_inductor(backend: str | None) -> bool:
+    return backend is not None and backend not in ("eager", "aot_eager", "aot_eager_decomp_partition")
+
+
+def _sentence(what: str, run: Run, request: Request) -> str:
+    reasons = {
+        "timeout": f"took longer than {request.limits.seconds:g} s",
+        "memory": f"used more than {request.limits.memory_mb} MB",
+        "died": "ended without a result",
+        "forged": "wrote a result that is not its own",
+        "output": "wrote a result that is too large",
+    }
+    detail = f" ({run.detail})" if run.detail else ""
+    return f"{what} {reasons.get(run.status, run.status)}{detail}"
