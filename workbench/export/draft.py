@@ -5,10 +5,11 @@ The part that a machine wrote says so, in a fence; a person adds why it matters,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from store.records import JSON, LADDER, Configuration, Difference, Outcome, Stage, Symptom, Verdict
+from store.records import JSON, LADDER, Configuration, Difference, Outcome, Stage, Symptom
 from store.rows import Run
 from workbench import __version__
 from workbench.export.environment import Environment
@@ -21,7 +22,7 @@ HEADINGS = ("### 🐛 Describe the bug", "### Minimal repro", "### Ablation", "#
 _STAGE_LABELS: Mapping[Stage, str] = {
     Stage.DYNAMO: "module: dynamo",
     Stage.AOT: "module: pt2-dispatcher",
-    Stage.DECOMPOSITION: "module: decompositions",
+    Stage.DECOMPOSITION: "module: pt2-dispatcher",
     Stage.INDUCTOR: "module: inductor",
 }
 
@@ -116,7 +117,7 @@ def _row(cells: Sequence[str]) -> str:
 def _repro(report: Report) -> str:
     if not report.repro:
         return "No repro: the program is a script that calls `torch.compile` itself; it has to be reduced first."
-    return f"Exits 1 with the mismatch, 0 without; `{BACKEND_VARIABLE}` chooses the backend.\n\n```python\n{report.repro.rstrip()}\n```"
+    return f"Exits 1 with the mismatch, 0 without; `{BACKEND_VARIABLE}` chooses the backend.\n\n{_fence(report.repro.rstrip(), 'python')}"
 
 
 def _ablation(subject: Subject, report: Report, runs: Sequence[Run]) -> str:
@@ -140,7 +141,7 @@ def _ablation(subject: Subject, report: Report, runs: Sequence[Run]) -> str:
     if verdict.guilty or verdict.guilty_asked:
         lines.append(f"Compiler bisector: {f'`{verdict.guilty}`' if verdict.guilty else 'no single pass is to blame'}.")
     if verdict.replay:
-        lines += ["Replay:", "", "```sh", verdict.replay, "```"]
+        lines += ["Replay:", "", _fence(verdict.replay, "sh")]
     return "\n".join(lines)
 
 
@@ -151,14 +152,14 @@ def _setting(changed: Mapping[str, JSON]) -> str:
 
 
 def _log(report: Report) -> str:
-    return f"```\n{report.output.strip()}\n```" if report.output.strip() else "None: the compiler says nothing. The repro has not been run."
+    return _fence(report.output.strip()) if report.output.strip() else "None: the compiler says nothing. The repro has not been run."
 
 
 def _versions(subject: Subject, environment: Environment | None) -> str:
     if environment is None:
         machine = ", ".join(f"{k} {v}" for k, v in subject.verdict.machine.items())
         return f"torch {subject.row.torch or 'unknown'}{f'; {machine}' if machine else ''}. (`collect_env` is added by the export.)"
-    return f"{environment.summary()}\n\n<details><summary>collect_env</summary>\n\n```\n{environment.collected}\n```\n\n</details>"
+    return f"{environment.summary()}\n\n<details><summary>collect_env</summary>\n\n{_fence(environment.collected)}\n\n</details>"
 
 
 def _generated(subject: Subject, report: Report) -> str:
@@ -170,11 +171,18 @@ def _generated(subject: Subject, report: Report) -> str:
         "gates:",
         *(f"  {g.sign} {g.name}: {g.detail}" for g in report.gates),
     ]
-    return "```text\n" + "\n".join(lines) + "\n```"
+    return _fence("\n".join(lines), "text")
+
+
+def _fence(text: str, language: str = "") -> str:
+    """The text in a fence that is longer than any inside it."""
+    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{ticks}{language}\n{text}\n{ticks}"
 
 
 def _forced(unmet: Sequence[Gate]) -> str:
-    return f"**FORCED DRAFT, {len(unmet)} of its gates unmet: " + "; ".join(f"{g.name} ({g.detail})" for g in unmet) + ".** Do not file it as it is."
+    named = "; ".join(f"{g.name} ({g.detail})" for g in unmet)
+    return f"**FORCED DRAFT, {len(unmet)} of its gates unmet: {named}.** Do not file it as it is."
 
 
 _HUMAN = """<!-- Comment of the person who files this (required): why it matters, who hits it, what you checked yourself. Write below. -->

@@ -1,4 +1,4 @@
-"""The Versions part of a draft: torch, CPU capability, threads, compiler, then ``collect_env``. Asked in a subprocess, without names of people."""
+"""The Versions part of a draft: torch, CPU capability, threads, compiler, ``collect_env``; from a subprocess, without names of people."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def environment(python: str | None = None) -> Environment:
     found = re.search(r"^FACTS ([^\n]*)$\n(.*)^END$", ended.output, re.MULTILINE | re.DOTALL)
     if ended.code != 0 or not found:
         last = ended.output.strip().rsplit("\n", 1)[-1]
-        raise RunnerError(f"{python or 'python'}: cannot say its versions ({last or ended.words()})", "name an interpreter that has torch with --python")
+        problem = f"{python or 'python'}: cannot say its versions ({last or ended.words()})"
+        raise RunnerError(problem, "name an interpreter that has torch with --python")
     return Environment(**json.loads(found[1]), collected=scrubbed(found[2].strip()))
 
 

@@ -61,7 +61,13 @@ def run_repro(text: str, *, python: str | None = None, variables: Mapping[str, s
 
 
 def run_python(
-    arguments: list[str], folder: Path, *, python: str | None, variables: Mapping[str, str] | None = None, seconds: float = SECONDS, kept: int = KEPT
+    arguments: list[str],
+    folder: Path,
+    *,
+    python: str | None,
+    variables: Mapping[str, str] | None = None,
+    seconds: float = SECONDS,
+    kept: int = KEPT,
 ) -> Ended:
     """Run an interpreter with private caches in its own process group; nothing of it outlives the call."""
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
