@@ -1,0 +1,108 @@
+"""Exceptions as the host sees them: Dynamo's wrappers removed, the line in the program file found, text bounded."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+MESSAGE_LIMIT = 8000
+TRACEBACK_LIMIT = 16000
+
+WRAPPERS = frozenset(
+    {
+        "TorchRuntimeError",
+        "InternalTorchDynamoError",
+        "Unsupported",
+        "BackendCompilerFailed",
+        "InductorError",
+        "LoweringException",
+        "SubgraphLoweringException",
+        "UserError",
+        "UncapturedHigherOrderOpError",
+    }
+)
+"""Classes of the compiler that stand for another exception: the one inside is what the program did."""
+
+
+def describe(error: BaseException, filename: str) -> dict[str, Any]:
+    """The ``exception`` object of a result document."""
+    inner = unwrap(error)
+    name = class_name(inner)
+    wrapped = None if inner is error else class_name(error)
+    return {
+        "class": _observed(name),
+        "wrapped": wrapped,
+        "message": text_of(error)[:MESSAGE_LIMIT],
+        "line": line_in(error, filename) or line_in(inner, filename),
+        "traceback": _traceback(error),
+    }
+
+
+def unwrap(error: BaseException) -> BaseException:
+    """The exception inside the compiler's wrapping ones; ``error`` itself when nothing is inside."""
+    seen: set[int] = set()
+    current = error
+    while id(current) not in seen and _is_wrapper(current):
+        seen.add(id(current))
+        inner = _inside(current)
+        if inner is None:
+            break
+        current = inner
+    return current
+
+
+def _is_wrapper(error: BaseException) -> bool:
+    kind = type(error)
+    return kind.__name__ in WRAPPERS and kind.__module__.startswith(("torch._dynamo", "torch._inductor", "torch._functorch"))
+
+
+def _inside(error: BaseException) -> BaseException | None:
+    inner = getattr(error, "inner_exception", None)
+    for candidate in (inner, error.__cause__, error.__context__):
+        if not isinstance(candidate, BaseException):
+            continue
+        if type(error).__name__ == "Unsupported" and not type(candidate).__name__.startswith("Observed"):
+            continue  # what Dynamo was handling when it gave up is its own affair, unless the program raised it
+        return candidate
+    return None
+
+
+def class_name(error: BaseException) -> str:
+    """Qualified class name, bare for builtins and for classes of the program itself."""
+    kind = type(error)
+    if kind.__module__ in ("builtins", "__main__", "__workbench_program__"):
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _observed(name: str) -> str:
+    prefix = "torch._dynamo.exc.Observed"
+    return name.removeprefix(prefix) if name.startswith(prefix) and name != prefix + "Exception" else name
+
+
+def text_of(error: BaseException) -> str:
+    """``str(error)``, or why there is none."""
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"<no message: {type(failure).__name__}>"
+
+
+def line_in(error: BaseException, filename: str) -> int | None:
+    """The innermost line of the program file that the exception passed through."""
+    stack = getattr(error, "real_stack", None)  # where Dynamo was in the user's code; its own traceback ends at the call
+    frames = list(stack) if isinstance(stack, traceback.StackSummary) else []
+    lines = [f.lineno for f in frames if f.filename == filename]
+    if not lines:
+        lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == filename]
+    if not lines and isinstance(error, SyntaxError) and error.filename == filename:
+        lines = [error.lineno]
+    return lines[-1] if lines else None
+
+
+def _traceback(error: BaseException) -> str:
+    try:
+        text = "".join(traceback.format_exception(error, chain=False))
+    except Exception as failure:
+        return f"<no traceback: {type(failure).__name__}>"
+    return text if len(text) <= TRACEBACK_LIMIT else text[: TRACEBACK_LIMIT // 4] + "\n[...]\n" + text[-TRACEBACK_LIMIT * 3 // 4 :]

@@ -1,0 +1,66 @@
+"""Modes that a program may leave on, and the state of the random generators after it."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import sys
+from typing import Any
+
+import torch
+
+from .observe import name_of, raw_bytes
+
+
+def modes() -> dict[str, Any]:
+    """Modes as they are now: grad, autocast, default dtype, determinism and what else a program can leave on."""
+    nesting = torch.autocast_increment_nesting() - 1
+    torch.autocast_decrement_nesting()
+    return {
+        "grad": torch.is_grad_enabled(),
+        "inference": torch.is_inference_mode_enabled(),
+        "autocast_cpu": torch.is_autocast_enabled("cpu"),
+        "autocast_dtype": name_of(torch.get_autocast_dtype("cpu")),
+        "autocast_nesting": nesting,
+        "autocast_cache": torch.is_autocast_cache_enabled(),
+        "autocast_cuda": torch.is_autocast_enabled("cuda"),
+        "default_dtype": name_of(torch.get_default_dtype()),
+        "default_device": _default_device(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "deterministic_warn_only": torch.is_deterministic_algorithms_warn_only_enabled(),
+        "fill_uninitialized": bool(torch.utils.deterministic.fill_uninitialized_memory),  # type: ignore[attr-defined]
+        "matmul_precision": torch.get_float32_matmul_precision(),
+        "warn_always": torch.is_warn_always_enabled(),
+        "anomaly": torch.is_anomaly_enabled(),
+        "multithreading": torch._C._is_multithreading_enabled(),
+        "saved_tensors_hooks": torch._C._autograd._top_saved_tensors_default_hooks(True) is not None,  # noqa: FBT003
+        "function_modes": torch._C._len_torch_function_stack(),
+        "dispatch_modes": torch._C._len_torch_dispatch_stack(),
+    }
+
+
+def _default_device() -> str:
+    try:
+        return str(torch.get_default_device())
+    except Exception as error:
+        return type(error).__name__
+
+
+def generators() -> dict[str, Any]:
+    """Hashes of the states of torch's, Python's and numpy's global generators."""
+    state = torch.get_rng_state()
+    numpy = sys.modules.get("numpy")
+    return {
+        "torch": _digest(raw_bytes(state)),
+        "python": _digest(repr(random.getstate()).encode()),
+        "numpy": _digest(_numpy_state(numpy)) if numpy is not None else None,
+    }
+
+
+def _numpy_state(numpy: Any) -> bytes:
+    name, keys, *rest = numpy.random.get_state()
+    return repr((name, rest)).encode() + bytes(keys.tobytes())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]

@@ -1,0 +1,154 @@
+"""Observations: every tensor of a run as a leaf with its raw bytes, every Python value as a canonical description (DESIGN §3)."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils import _python_dispatch
+
+from .describe import Describer
+
+
+@dataclass(slots=True)
+class Leaf:
+    """One observed tensor.
+
+    tensor: the object that the program holds
+    plain:  the same memory without subclass, autograd, conj or neg; None where there are no dense elements to read
+    entry:  its object in the result document
+    """
+
+    path: str
+    tensor: torch.Tensor
+    plain: torch.Tensor | None
+    entry: dict[str, Any]
+
+
+class Recorder:
+    """Collects the leaves, descriptions and bytes of one run, section by section."""
+
+    def __init__(self) -> None:
+        self.leaves: list[Leaf] = []
+        self.blobs = bytearray()
+        self.python: dict[str, Any] = {}
+        self._first: dict[int, Leaf] = {}
+        self._at: dict[str, Leaf] = {}
+
+    def section(self, name: str, value: Any) -> None:
+        """Describe ``value`` as section ``name`` of the document; its tensors become leaves below that path."""
+        self.python[name] = Describer(self.leaf).describe(value, name)
+
+    def leaf(self, tensor: torch.Tensor, path: str) -> dict[str, Any]:
+        """Record one tensor; what stands for it in a description."""
+        if path in self._at:
+            return {"tensor": path}
+        entry: dict[str, Any] = {"path": path, "class": type(tensor).__qualname__}
+        leaf = Leaf(path, tensor, None, entry)
+        self._at[path] = leaf
+        self.leaves.append(leaf)
+        first = self._first.setdefault(id(tensor), leaf)
+        if first is not leaf:
+            entry["same"] = first.path
+        try:
+            self._fill(leaf)
+        except Exception as error:  # an exotic tensor may refuse any question
+            entry.setdefault("kind", "unreadable")
+            entry["unreadable"] = f"{type(error).__name__}: {error}"[:300]
+        return {"tensor": path}
+
+    def _fill(self, leaf: Leaf) -> None:
+        tensor, entry = leaf.tensor, leaf.entry
+        with torch._C.DisableTorchFunctionSubclass():
+            entry.update(kind=kind_of(tensor), dtype=name_of(tensor.dtype), device=str(tensor.device))
+            entry.update(shape=[_size(s) for s in tensor.shape], requires_grad=bool(tensor.requires_grad))
+            if entry["kind"] != "dense":
+                self._parts(leaf)
+                return
+            entry.update(stride=[_size(s) for s in tensor.stride()], offset=_size(tensor.storage_offset()))
+            plain = tensor.detach()
+            leaf.plain = plain if type(plain) is torch.Tensor else plain.as_subclass(torch.Tensor)
+            entry["blob"] = self.blob(leaf.plain)
+
+    def _parts(self, leaf: Leaf) -> None:
+        for name, part in parts_of(leaf.tensor, leaf.entry["kind"]):
+            self.leaf(part, f"{leaf.path}.{name}")
+
+    def blob(self, tensor: torch.Tensor) -> list[int]:
+        """Append the elements in C order; [offset, bytes] of them."""
+        start = len(self.blobs)
+        self.blobs += raw_bytes(tensor)
+        return [start, len(self.blobs) - start]
+
+
+def kind_of(tensor: torch.Tensor) -> str:
+    """``dense`` when the elements can be read as they are, else what kind of tensor it is."""
+    if torch._is_functional_tensor(tensor):
+        return "functional"
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return "functorch"
+    if _python_dispatch.is_traceable_wrapper_subclass(tensor):
+        return "subclass"
+    if type(tensor).__name__ == "FakeTensor":
+        return "fake"
+    if tensor.is_nested:
+        return "nested"
+    if tensor.layout is not torch.strided:
+        return str(tensor.layout).removeprefix("torch.")
+    if tensor.is_quantized:
+        return "quantized"
+    if tensor.is_meta:
+        return "meta"
+    return "dense"
+
+
+def parts_of(tensor: torch.Tensor, kind: str) -> list[tuple[str, torch.Tensor]]:
+    """The dense tensors that a composite one consists of."""
+    plain = tensor.detach()
+    if kind == "subclass":
+        return [(name, getattr(tensor, name)) for name in tensor.__tensor_flatten__()[0]]  # type: ignore[attr-defined]
+    if kind == "sparse_coo":
+        return [("indices", plain._indices()), ("values", plain._values())]
+    if kind in ("sparse_csr", "sparse_bsr"):
+        return [("crow_indices", plain.crow_indices()), ("col_indices", plain.col_indices()), ("values", plain.values())]
+    if kind in ("sparse_csc", "sparse_bsc"):
+        return [("ccol_indices", plain.ccol_indices()), ("row_indices", plain.row_indices()), ("values", plain.values())]
+    if kind == "quantized":
+        return [("int_repr", plain.int_repr())]
+    if kind == "nested":
+        return [(f"parts[{i}]", t) for i, t in enumerate(plain.unbind())]
+    if kind == "_mkldnn":
+        return [("dense", plain.to_dense())]
+    return []
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """``float32`` for torch.float32."""
+    return str(dtype).removeprefix("torch.")
+
+
+def raw_bytes(tensor: torch.Tensor) -> bytes:
+    """The elements in C order, conj and neg resolved, as bytes in host memory."""
+    dense = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
+    size = dense.numel() * dense.element_size()
+    return ctypes.string_at(dense.data_ptr(), size) if size else b""
+
+
+def _size(value: Any) -> int:
+    return int(value)
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Look at tensors whatever modes the program left on: no dispatch or function mode, no autocast, no recording of gradients."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch._C.DisableTorchFunction())
+        stack.enter_context(_python_dispatch._disable_current_modes())
+        stack.enter_context(torch.no_grad())
+        for device in ("cpu", "cuda"):
+            stack.enter_context(torch._C._DisableAutocast() if device == "cpu" else contextlib.nullcontext())
+        yield
