@@ -42,7 +42,7 @@ WEIGHT = (0, 2, 3, 1)
 @click.option("--save", is_flag=True, help="Keep mismatches and errors in the store.")
 @db_option
 @json_option
-def command(paths: tuple[str, ...], as_json: bool, save: bool, db: str | None, **options: Any) -> int:
+def command(paths: tuple[str, ...], *, as_json: bool, save: bool, db: str | None, **options: Any) -> int:
     """Judge program files eager against compiled.
 
     Exit code: 0 agree or noise, 1 mismatch or error, 2 invalid, 3 undecided. Arguments after -- go to the programs.
@@ -122,7 +122,7 @@ def _check_file(judge: Judge, path: Path, overrides: dict[str, JSON], setting: A
 
 
 def _machine(environment: dict[str, JSON], program: Program) -> dict[str, JSON]:
-    told = {k: environment[k] for k in ("cpu", "cpu_capability", "compiler", "python") if k in environment}
+    told: dict[str, JSON] = {k: environment[k] for k in ("cpu", "cpu_capability", "compiler", "python") if k in environment}
     return {**told, "threads": program.configuration.threads}
 
 

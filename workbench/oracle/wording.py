@@ -34,7 +34,8 @@ def lines(verdict: Verdict, *, saved: int | None = None) -> Iterator[str]:
         yield from _ruled_out(verdict)
     if verdict.noise is not None:
         for kind, numbers in verdict.noise.evidence.items():
-            yield f"  {kind}: {', '.join(f'{name.replace("_", " ")} {_number(value)}' for name, value in numbers.items())}"
+            told = [f"{name.replace('_', ' ')} {_number(value)}" for name, value in numbers.items()]
+            yield f"  {kind}: {', '.join(told)}"
     for warning in verdict.warnings:
         yield f"  warning: {SENTENCES[warning]}"
     if verdict.isolation:
