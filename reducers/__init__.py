@@ -1,1 +1,1 @@
-"""Algorithms that shrink a program, its inputs and its configuration to the same bug. No torch, no SQLite, no screen."""
+"""Shrinks a program, its inputs and its configuration while an oracle keeps saying *the same bug*. Knows no torch, no SQLite, no screen."""

@@ -1,0 +1,132 @@
+"""Edits inside expressions: put an operand in the place of its operation, drop arguments, make constants plain."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from reducers.tree import Edit, Ref, numbers, parents, weight
+
+MAKERS = frozenset("tensor randn rand ones zeros full arange randint empty eye linspace randperm as_tensor Parameter".split())  # noqa: SIM905
+
+
+def bypasses(tree: ast.Module) -> list[Edit]:
+    """Every operation replaced by its first operand: most filler keeps the shape, so that many can go at once."""
+    number = numbers(tree)
+    edits = []
+    for node in _operations(tree):
+        operand = next(iter(_operands(node)), None)
+        if operand is not None:
+            edits.append(Edit.of(number[id(node)], Ref(number[id(operand)]), weight(node) - weight(operand)))
+    return edits
+
+
+def hoists(tree: ast.Module) -> list[Edit]:
+    """Every operation replaced by one of its operands, largest gain last (the schedule starts there)."""
+    number = numbers(tree)
+    edits = [
+        Edit.of(number[id(node)], Ref(number[id(operand)]), weight(node) - weight(operand))
+        for node in _operations(tree)
+        for operand in _operands(node)
+    ]
+    return sorted(edits, key=lambda edit: edit.gain)
+
+
+def _operations(tree: ast.Module) -> Iterator[ast.expr]:
+    above = parents(tree)
+    for node in ast.walk(tree):
+        if isinstance(
+            node,
+            ast.Call
+            | ast.BinOp
+            | ast.UnaryOp
+            | ast.Compare
+            | ast.Subscript
+            | ast.BoolOp
+            | ast.Attribute
+            | ast.Starred
+            | ast.Tuple
+            | ast.List,
+        ):
+            if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
+                continue
+            if isinstance(node, ast.Attribute) and isinstance(above.get(id(node)), ast.Call) and above[id(node)].func is node:  # type: ignore[attr-defined]
+                continue
+            if isinstance(node, ast.Tuple | ast.List) and (len(node.elts) != 1 or not isinstance(above.get(id(node)), ast.Return)):
+                continue
+            yield node
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.Call(func=func, args=args, keywords=keywords):
+            receiver = [func.value] if isinstance(func, ast.Attribute) and not _is_namespace(func.value) else []
+            if not receiver and _name(func) in MAKERS:
+                return []
+            found = [*receiver, *(a.value if isinstance(a, ast.Starred) else a for a in args), *(k.value for k in keywords)]
+            return [a for a in found if not isinstance(a, ast.Constant)]
+        case ast.BinOp(left=left, right=right):
+            return [e for e in (left, right) if not isinstance(e, ast.Constant)]
+        case ast.UnaryOp(operand=operand):
+            return [] if isinstance(operand, ast.Constant) else [operand]
+        case ast.Compare(left=left, comparators=[right]):
+            return [e for e in (left, right) if not isinstance(e, ast.Constant)]
+        case ast.BoolOp(values=values):
+            return list(values)
+        case ast.Subscript(value=value):
+            return [value]
+        case ast.Attribute(value=value):
+            return [] if _is_namespace(value) else [value]
+        case ast.Tuple(elts=[element]) | ast.List(elts=[element]):
+            return [element]
+        case _:
+            return []
+
+
+def _is_namespace(node: ast.expr) -> bool:
+    """``torch``, ``F``, ``torch.nn.functional``: the place of a function, not an operand."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in {"torch", "F", "nn", "math", "operator", "functools", "itertools", "self", "np"}
+
+
+def _name(func: ast.expr) -> str:
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+
+
+def arguments(tree: ast.Module) -> list[Edit]:
+    """Keyword arguments, further positional ones, default values, decorators, base classes, ``with`` items."""
+    number = numbers(tree)
+    edits: list[Edit] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            edits += [Edit.of(number[id(k)], None, weight(k)) for k in node.keywords if k.arg is not None]
+            method = isinstance(node.func, ast.Attribute) and not _is_namespace(node.func.value)
+            edits += [Edit.of(number[id(a)], None, weight(a)) for a in node.args[0 if method else 1 :]]
+        elif isinstance(node, ast.FunctionDef):
+            edits += [Edit.of(number[id(d)], None, weight(d)) for d in node.decorator_list]
+        elif isinstance(node, ast.ClassDef) and node.name != "Model":
+            edits += [Edit.of(number[id(b)], None, weight(b)) for b in (*node.bases, *node.decorator_list)]
+        elif isinstance(node, ast.With) and len(node.items) > 1:
+            edits += [Edit.of(number[id(i)], None, weight(i)) for i in node.items]
+    return edits
+
+
+def constants(tree: ast.Module) -> list[Edit]:
+    """Numbers outside ``get_inputs`` made plain: floats to 1.0, 2.0 or a round value, integers towards 0, strings left alone."""
+    number = numbers(tree)
+    skip = {id(n) for m in tree.body if isinstance(m, ast.FunctionDef) and m.name == "get_inputs" for n in ast.walk(m)}
+    edits = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in skip:
+            edits += [Edit.of(number[id(node)], ast.Constant(v)) for v in plainer(node.value)]
+    return edits
+
+
+def plainer(value: object) -> list[int | float | bool]:
+    """Simpler numbers to try instead, the simplest last."""
+    if isinstance(value, bool) or value in (0, 1, 2) or not isinstance(value, int | float):
+        return []
+    if isinstance(value, int):
+        return [2, 1] if 0 < value < 100 else [1] if value < 0 else []
+    return [2.0, 1.0] if value == value and abs(value) < 1000 and value not in (0.5,) else []

@@ -1,0 +1,276 @@
+"""The search: proposes candidates in a fixed order, asks the oracle with as many workers as there are, accepts the earliest success. The
+result is the same for any number of workers and after any interruption, because a rejected guess never changes what is tried next.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Self
+
+from reducers.chunks import Cursor, schedule
+from reducers.names import undefined
+from reducers.oracle import UNSTABLE, Candidate, Journal, Judgement, Kind, Oracle
+from reducers.tree import Edit, apply, canonical, parse, show, statements
+from store.records import JSON, Configuration
+
+
+class OutOfBudget(Exception):
+    """Calls or seconds are spent; the best program so far stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a reduction may cost; None is no limit."""
+
+    calls: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a reduction is; a copy goes to the watcher after each judgement.
+
+    calls:    candidates judged, speculation included; recalled ones cost nothing and are not counted
+    recalled: judgements that the journal knew
+    skipped:  candidates that the static filter refused
+    """
+
+    current: str = "qualify"
+    statements_before: int = 0
+    statements: int = 0
+    bytes_before: int = 0
+    bytes: int = 0
+    calls: int = 0
+    compiles: int = 0
+    recalled: int = 0
+    skipped: int = 0
+    accepted: int = 0
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, JSON]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One way to make a program smaller: a list of edits of which any subset may be tried.
+
+    edits: from the tree to its edits, most promising last (the schedule starts at the end)
+    first: how many to try together at first; None: half of them
+    tidy:  remove what the edit leaves unused in the same candidate
+    """
+
+    name: str
+    edits: Callable[[ast.Module], list[Edit]]
+    first: int | None = None
+    tidy: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A candidate, and where its pass goes on if it is accepted."""
+
+    candidate: Candidate
+    then: Cursor | None = None
+
+
+@dataclass
+class Search:
+    """Keeps the best candidate and everything that is asked about others.
+
+    workers:  candidates judged at once
+    votes:    how often a candidate must be judged ``same`` before it is accepted (flaky bugs)
+    stranger: called with what fails differently
+    tidy:     from a tree to the same tree without what nothing uses
+    """
+
+    oracle: Oracle
+    journal: Journal
+    best: Candidate
+    workers: int = 1
+    votes: int = 1
+    budget: Budget = field(default_factory=Budget)
+    watch: Callable[[Progress], None] = lambda progress: None
+    stranger: Callable[[Candidate, Judgement], None] = lambda candidate, judgement: None
+    tidy: Callable[[ast.Module], ast.Module] = lambda tree: tree
+    progress: Progress = field(default_factory=Progress)
+
+    def __post_init__(self) -> None:
+        self.best = replace(self.best, source=canonical(self.best.source))
+        self.progress.statements_before = self.progress.statements = statements(self.best.source)
+        self.progress.bytes_before = self.progress.bytes = len(self.best.source)
+        self.baseline = undefined(parse(self.best.source))
+        self.started = time.monotonic()
+        self.known: dict[str, Judgement] = {}
+        self.consumed = 0
+        self.lock = threading.Lock()
+        self.pool = ThreadPoolExecutor(self.workers, "reduce") if self.workers > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.pool is not None:
+            self.pool.shutdown(wait=True, cancel_futures=True)
+
+    # What passes call
+
+    def run(self, pass_: Pass) -> bool:
+        """Apply a pass until none of its edits is accepted alone; True when the program changed."""
+        self.progress.current = pass_.name
+        changed = False
+        cursor: Cursor | None = None
+        while (accepted := self.first(self._proposals(pass_, cursor))) is not None:
+            changed, cursor = True, accepted.then
+        return changed
+
+    def offer(self, name: str, *sources: str, configuration: Configuration | None = None) -> bool:
+        """Try whole texts in order; True when one was accepted."""
+        self.progress.current = name
+        chosen = configuration or self.best.configuration
+        made = (self.candidate(source, chosen) for source in sources)
+        return self.first(Proposal(c) for c in made if c is not None) is not None
+
+    def configure(self, name: str, *configurations: Configuration) -> bool:
+        """Try the best program under other configurations, in order."""
+        self.progress.current = name
+        return self.first(Proposal(replace(self.best, configuration=c)) for c in configurations if c != self.best.configuration) is not None
+
+    def candidate(self, source: str, configuration: Configuration) -> Candidate | None:
+        """A candidate that passes the static filter and is not the best one already, else None."""
+        try:
+            tree = parse(source)
+        except SyntaxError:
+            tree = None
+        if tree is None or undefined(tree) - self.baseline:
+            self.progress.skipped += 1
+            return None
+        made = Candidate(show(tree), configuration)
+        return None if made == self.best else made
+
+    # The machinery
+
+    def _proposals(self, pass_: Pass, cursor: Cursor | None) -> Iterator[Proposal]:
+        tree = parse(self.best.source)
+        edits = pass_.edits(tree)
+        for run in schedule(len(edits), cursor, first=pass_.first):
+            changed = apply(tree, edits[run.start : run.end])
+            if changed is None:
+                self.progress.skipped += 1
+                continue
+            for source in dict.fromkeys((show(self.tidy(changed)), show(changed)) if pass_.tidy else (show(changed),)):
+                made = self.candidate(source, self.best.configuration)
+                if made is not None:
+                    yield Proposal(made, run.then)
+                    break
+
+    def first(self, proposals: Iterator[Proposal]) -> Proposal | None:
+        """Accept the earliest proposal that is the same bug; None when there is none. Later ones in flight are told to stop."""
+        window: deque[tuple[Proposal, _Asked]] = deque()
+        source = iter(proposals)
+        try:
+            while True:
+                while len(window) < self.workers:
+                    proposal = next(source, None)
+                    if proposal is None:
+                        break
+                    window.append((proposal, self._ask(proposal.candidate)))
+                if not window:
+                    return None
+                proposal, asked = window.popleft()
+                if self._settle(proposal.candidate, asked) is Kind.SAME:
+                    self._accept(proposal.candidate)
+                    return proposal
+        finally:
+            for _, asked in window:
+                asked.cancelled = True
+                if asked.future is not None:
+                    asked.future.cancel()
+
+    def _ask(self, candidate: Candidate) -> _Asked:
+        asked = _Asked()
+        known = self.recall(candidate)
+        if known is not None:
+            asked.known = known
+        elif self.pool is not None:
+            asked.future = self.pool.submit(self._judge, candidate, asked)
+        return asked
+
+    def _settle(self, candidate: Candidate, asked: _Asked) -> Kind:
+        if asked.known is not None:
+            self.progress.recalled += 1
+            return asked.known.kind
+        self._spend()
+        judgement = asked.future.result() if asked.future is not None else self._judge(candidate, asked)
+        if judgement.kind is Kind.DIFFERENT:
+            self.stranger(candidate, judgement)
+        return judgement.kind
+
+    def recall(self, candidate: Candidate) -> Judgement | None:
+        """What is known of a candidate without asking."""
+        known = self.known.get(candidate.key) or self.journal.recall(candidate.key)
+        if known is not None:
+            self.known[candidate.key] = known
+        return known
+
+    def judge(self, candidate: Candidate) -> Judgement:
+        """The judgement of one candidate, recalled or asked; counted, never accepted."""
+        known = self.recall(candidate)
+        if known is not None:
+            self.progress.recalled += 1
+            return known
+        self._spend()
+        return self._judge(candidate, _Asked())
+
+    def _judge(self, candidate: Candidate, asked: _Asked) -> Judgement:
+        made = [self.oracle.judge(candidate, lambda: asked.cancelled)]
+        while made[-1].kind is Kind.SAME and len(made) < self.votes and not asked.cancelled:
+            made.append(self.oracle.judge(candidate, lambda: asked.cancelled))
+        compiles, seconds = sum(j.compiles for j in made), sum(j.seconds for j in made)
+        judgement = replace(made[-1], compiles=compiles, seconds=seconds)
+        with self.lock:
+            self.progress.calls += len(made)
+            self.progress.compiles += compiles
+            if asked.cancelled:
+                return judgement
+            self.known[candidate.key] = judgement
+            if judgement.kind not in UNSTABLE:
+                self.journal.record(candidate.key, judgement)
+            self._report()
+        return judgement
+
+    def _spend(self) -> None:
+        """One judgement in candidate order; speculation is not charged, so that a budget means the same for any number of workers."""
+        if self.budget.calls is not None and self.consumed >= self.budget.calls:
+            raise OutOfBudget
+        if self.budget.seconds is not None and time.monotonic() - self.started >= self.budget.seconds:
+            raise OutOfBudget
+        self.consumed += 1
+
+    def _accept(self, candidate: Candidate) -> None:
+        self.best = candidate
+        self.progress.accepted += 1
+        self.progress.statements = statements(candidate.source)
+        self.progress.bytes = len(candidate.source)
+        self._report()
+        self.journal.accepted(candidate, self.progress.to_json())
+
+    def _report(self) -> None:
+        self.progress.seconds = round(time.monotonic() - self.started, 3)
+        self.watch(replace(self.progress))
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A judgement on its way: known already, running in a worker, or to be made when it is wanted."""
+
+    known: Judgement | None = None
+    future: Future[Judgement] | None = None
+    cancelled: bool = False

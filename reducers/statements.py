@@ -1,0 +1,112 @@
+"""Edits that remove statements, take blocks out of what surrounds them, and drop elements of what is returned."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from reducers.tree import Edit, Ref, apply, bound_by, numbers, parents, weight
+
+NEEDED = frozenset({"fn", "Model", "get_inputs"})
+"""Harness names that must stay bound; ``drive`` and ``get_init_inputs`` are optional."""
+
+
+def deletions(tree: ast.Module) -> list[Edit]:
+    """One edit a statement. What binds the harness and the last ``return`` of a function stay."""
+    number = numbers(tree)
+    return [Edit.of(number[id(s)], None, weight(s)) for s in _statements(tree) if _removable(s, tree)]
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                yield from block
+
+
+def _removable(statement: ast.stmt, tree: ast.Module) -> bool:
+    if isinstance(statement, ast.Pass):
+        return False
+    if statement in tree.body:
+        return not bound_by(statement) & NEEDED
+    return not (isinstance(statement, ast.Return) and statement.value is not None and _last_of_function(statement, tree))
+
+
+def _last_of_function(statement: ast.Return, tree: ast.Module) -> bool:
+    return any(isinstance(n, ast.FunctionDef) and n.body and n.body[-1] is statement for n in ast.walk(tree))
+
+
+def unwraps(tree: ast.Module) -> list[Edit]:
+    """``with``, ``if``, ``for``, ``while`` and ``try`` replaced by what they contain, each branch apart."""
+    number = numbers(tree)
+    edits: list[Edit] = []
+
+    def swap(node: ast.stmt, block: list[ast.stmt], *before: ast.stmt) -> None:
+        if block:
+            edits.append(Edit.of(number[id(node)], (*before, *(Ref(number[id(s)]) for s in block)), weight(node)))
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.With | ast.While):
+            swap(node, node.body)
+        elif isinstance(node, ast.If):
+            swap(node, node.orelse)
+            swap(node, node.body)
+        elif isinstance(node, ast.For):
+            swap(node, node.body, ast.Assign([node.target], _first_item(node.iter), lineno=0))
+        elif isinstance(node, ast.Try):
+            for handler in node.handlers:
+                swap(node, handler.body)
+            swap(node, [*node.body, *node.orelse, *node.finalbody])
+        elif isinstance(node, ast.IfExp):
+            edits += [Edit.of(number[id(node)], Ref(number[id(part)]), weight(node)) for part in (node.orelse, node.body)]
+    return edits
+
+
+def _first_item(iterable: ast.expr) -> ast.expr:
+    """What a loop over it binds first."""
+    if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "range":
+        return iterable.args[0] if len(iterable.args) > 1 else ast.Constant(0)
+    if isinstance(iterable, ast.Tuple | ast.List) and iterable.elts:
+        return iterable.elts[0]
+    return ast.Call(ast.Name("next", ast.Load()), [ast.Call(ast.Name("iter", ast.Load()), [iterable], [])], [])
+
+
+def elements(tree: ast.Module) -> list[Edit]:
+    """Elements of tuples, lists, sets and dictionaries in code and inputs; unpacking targets go with their values."""
+    number, above = numbers(tree), parents(tree)
+    edits: list[Edit] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Tuple | ast.List | ast.Set) and not isinstance(getattr(node, "ctx", None), ast.Store):
+            if isinstance(above.get(id(node)), ast.Subscript) or _is_inputs(node, above):
+                continue
+            edits += [Edit.of(number[id(e)], None, weight(e)) for e in node.elts if len(node.elts) > 1 or not isinstance(node, ast.Tuple)]
+        elif isinstance(node, ast.Dict) and len(node.keys) > 1:
+            edits += [_without_item(node, i, number) for i in range(len(node.keys))]
+    return edits
+
+
+def _is_inputs(node: ast.AST, above: dict[int, ast.AST]) -> bool:
+    """Whether a display is what ``get_inputs`` returns: its elements go with the parameters that they feed."""
+    function = above.get(id(above.get(id(node))))
+    return isinstance(above.get(id(node)), ast.Return) and isinstance(function, ast.FunctionDef) and function.name == "get_inputs"
+
+
+def _without_item(node: ast.Dict, index: int, number: dict[int, int]) -> Edit:
+    keys = [k for i, k in enumerate(node.keys) if i != index]
+    values = [v for i, v in enumerate(node.values) if i != index]
+    return Edit.of(number[id(node)], ast.Dict(keys, values), weight(node.values[index]))
+
+
+def returned(tree: ast.Module, kept: frozenset[int]) -> ast.Module | None:
+    """The program whose callable returns only these elements of its last ``return a, b, c``; None when it does not end so."""
+    number = numbers(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in ("fn", "forward") and node.body and isinstance(node.body[-1], ast.Return):
+            value = node.body[-1].value
+            if not isinstance(value, ast.Tuple | ast.List) or not kept or max(kept) >= len(value.elts):
+                return None
+            chosen = [value.elts[i] for i in sorted(kept)]
+            result = chosen[0] if len(chosen) == 1 else ast.Tuple(list(chosen), ast.Load())
+            return apply(tree, [Edit.of(number[id(value)], result)])
+    return None
