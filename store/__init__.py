@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from store.store import Store, open_store
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in __all__:
+            from store import store as facade
+
+            return getattr(facade, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = ["Store", "open_store"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from store import store as facade  # noqa: PLC0415 - see above
-
-        return getattr(facade, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

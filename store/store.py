@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from store import blobs, buckets, campaigns, events, findings, jobs, labels, memo, query, reductions, runs, schema, states
+from store import blobs, buckets, campaigns, events, filters, findings, jobs, labels, memo, reductions, runs, schema, states, undo
 from store.connect import BUSY_SECONDS, Connection
 from store.records import JSON, Program, Signature, State, Verdict
 from store.rows import BucketRow, Campaign, Event, FindingRow, Job, JobKind, JobState, Run, Worker
@@ -108,10 +108,10 @@ class Store:
     def find(self, text: str = "", *, limit: int | None = None, offset: int = 0, order: str = "-id") -> list[FindingRow]:
         """Findings that match the filter ``text`` (``store.query``), newest first.
 
-        ``order``: one of ``query.ORDERS``, ``-`` in front for descending. For long lists take ``ids`` and then ``rows`` of what is shown.
+        ``order``: one of ``filters.ORDERS``, ``-`` in front for descending. For long lists take ``ids`` and then ``rows`` of what is shown.
         """
         with self._connection.read() as c:
-            return findings.rows(c, query.ids(c, text, order=order, limit=limit, offset=offset))
+            return findings.rows(c, filters.ids(c, text, order=order, limit=limit, offset=offset))
 
     def rows(self, ids: Sequence[int]) -> list[FindingRow]:
         """These findings in this order; ids that are gone are left out."""
@@ -121,17 +121,17 @@ class Store:
     def ids(self, text: str = "", order: str = "-id") -> list[int]:
         """Ids of the findings that match, in order: the cheap way to hold 100,000."""
         with self._connection.read() as c:
-            return query.ids(c, text, order=order)
+            return filters.ids(c, text, order=order)
 
     def count(self, text: str = "") -> int:
         """How many findings match."""
         with self._connection.read() as c:
-            return query.count(c, text)
+            return filters.count(c, text)
 
     def tally(self, by: str, text: str = "") -> dict[str, int]:
-        """How many matching findings per value of ``by`` (one of ``query.TALLIES``: state, stage, symptom, code, op, label ...), largest first."""
+        """How many matching findings per value of ``by`` (one of ``filters.TALLIES``: state, stage, symptom, code, op, label ...), largest first."""
         with self._connection.read() as c:
-            return query.tally(c, by, text)
+            return filters.tally(c, by, text)
 
     def program(self, finding_id: int) -> Program:
         """The program as it was found, with its configuration; its name is ``finding:ID``."""
@@ -196,12 +196,12 @@ class Store:
         What somebody else has changed since is left alone and said so. Survives restarts.
         """
         with self._connection.write() as c:
-            return events.undo(c, actor, step)
+            return undo.undo(c, actor, step)
 
     def redo(self, actor: str) -> str:
         """Do again what ``actor`` undid last, unless they changed something since; says what was done, empty when nothing."""
         with self._connection.write() as c:
-            return events.redo(c, actor)
+            return undo.redo(c, actor)
 
     def events(self, finding_id: int | None = None, limit: int | None = 200) -> list[Event]:
         """History of one finding or of all, newest first."""
