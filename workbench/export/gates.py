@@ -8,14 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from store import Store
 from store.records import JSON, LADDER, Outcome, Program, Stage, State, Verdict
 from store.rows import FindingRow, JobKind, JobState
 from workbench.errors import WorkbenchError
 from workbench.export.harness import BACKEND_VARIABLE
 from workbench.export.repro import Repro, repros
 from workbench.export.run import Ended, run_repro
+
+if TYPE_CHECKING:
+    from store import Store
 
 RUNS = 3
 """A repro fails so many times of as many; fewer is flaky."""

@@ -104,6 +104,8 @@ def _build(check: Check, prefix: str) -> list[str]:
     return [*lines, f"    call = {_compile(check)} if compiled else target"]
 
 
+_GRADIENTS = '[x.grad for x in [*tree_leaves(inputs), *getattr(target, "parameters", list)()] if isinstance(x, torch.Tensor)]'
+
 _LEAVES = _lines("""
     leaves = [x for x in tree_leaves(inputs) if isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())]
     if not any(x.requires_grad for x in leaves):
@@ -136,8 +138,7 @@ def _indented(lines: list[str]) -> list[str]:
 def _sections(check: Check, dictionary: str) -> dict[str, str]:
     """The expression of each section that is compared; the return value when none is named."""
     known = {"return": "result", "inputs": "inputs"}
-    if check.configuration.grad:
-        known["gradients"] = "[x.grad for x in leaves + parameters]"
+    known["gradients"] = "[x.grad for x in leaves + parameters]" if check.configuration.grad else _GRADIENTS
     if check.form.callable == "Model" or dictionary:
         known["parameters"] = f"dict({dictionary or 'target.named_parameters'}())".replace("NAMES", "named_parameters")
         known["buffers"] = f"dict({dictionary or 'target.named_buffers'}())".replace("NAMES", "named_buffers")
@@ -179,21 +180,25 @@ _COMPARE_CLOSE = _lines(f"""
         return 1
 """)
 
-_COMPARE_LEAVES = _lines(f"""
+_COMPARE_GRADIENTS = '[x.grad for x in [*tree_leaves(inputs), *getattr(target, "parameters", list)()] if isinstance(x, torch.Tensor)]'
+
+_LEAVES = _lines(f"""
     wrong = [name for name in {{**eager, **compiled}} if not same(eager.get(name), compiled.get(name))]
     for name in wrong:
-        print(f"{MARK} in {{name}}\\n  eager:    {{eager.get(name)}}\\n  compiled: {{compiled.get(name)}}")
+        print(f"{{name}}\\n  eager:    {{eager.get(name)}}\\n  compiled: {{compiled.get(name)}}")
     if wrong:
+        print("{MARK}:", ", ".join(wrong))
         return 1
 """)
 
 
 def _main(compare: list[str]) -> list[str]:
-    return [*_MAIN[:2], *compare, *_MAIN[2:]]
+    return [*_MAIN[:3], *compare, *_MAIN[3:]]
 
 
 _MAIN = _lines("""
 def main():
+    torch.set_printoptions(threshold=64)
     eager, compiled = run(compiled=False), run(compiled=True)
     print("eager and compiled agree")
     return 0

