@@ -1,0 +1,159 @@
+"""A dispatch mode that moves the results of inexact nodes by as much as another, equally right order of operations could.
+
+The plan is a shadow's: index and name of each node must agree, or the node is left alone and counted. Exact elements never move.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .exactness import exact_elements, magnitudes
+from .image import overlaps
+from .node import FACTORIES, Node, desugars, floating, plain, real_dtype
+from .replay import ReplayError, replay, upcast
+
+
+class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Enter it around an eager run, backward included, in a fresh process of the same program.
+
+    seed:   decides every step; even seeds and odd seeds move accumulating operators in two ways
+    plan:   ``Shadow.plan``
+    counts: nodes, perturbed, mismatched (left alone), and replays that failed (moved by one ulp of the result instead)
+    """
+
+    supports_higher_order_operators = True
+
+    def __init__(self, seed: int, plan: Sequence[Sequence[str]]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.counts: Counter[str] = Counter(nodes=0, perturbed=0, mismatched=0)
+        self._seed = seed
+        self._plan = plan
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if any(desugars(t) for t in types):
+            return NotImplemented
+        node = Node(func, args, kwargs, self.counts["nodes"])
+        self.counts["nodes"] += 1
+        name, exactness = self._plan[node.index] if node.index < len(self._plan) else ("", "exact")
+        if name != node.operator.name:
+            self.counts["mismatched"] += 1
+            return node()
+        if exactness == "exact":
+            return node()
+        if node.operator.opaque:
+            output = node()
+            with torch._C.DisableTorchFunction():
+                return self._moved(node, output, None)
+        with torch._C.DisableTorchFunction():
+            return self._perturbed(node, exactness)
+
+    def _perturbed(self, node: Node, exactness: str) -> Any:
+        once = node.operator.base in FACTORIES or node.draws or not all(plain(t) for t in node.operands)
+        accumulates = node.kind == "accumulating"
+        before = None if once or (exactness == "inexact" and not accumulates) else _Before(node)
+        return self._moved(node, node(), before, partial=exactness == "partial")
+
+    def _moved(self, node: Node, output: Any, before: _Before | None, *, partial: bool = False) -> Any:
+        results, fresh = node.results(output)
+        steps = _Steps(self._seed, node.index)
+        exact = self._exact(node, before, results, fresh) if partial and before is not None else None
+        moved = self._accumulated(node, before, results, fresh, steps) if before is not None and node.kind == "accumulating" else None
+        for i, result in enumerate(results):
+            if floating(result) and not overlaps(result):
+                value = moved[i] if moved is not None else _stepped(upcast(result), real_dtype(result), steps)
+                _write(result, value, exact[i] if exact is not None else None)
+        self.counts["perturbed"] += 1
+        return output
+
+    def _exact(self, node: Node, before: _Before, results: list[Tensor], fresh: list[int]) -> list[Tensor] | None:
+        again = before.again(results, fresh)
+        try:
+            return exact_elements(node, results, again(lambda t: t), before.operands, again, before.written)
+        except ReplayError:
+            self.counts["failed"] += 1
+            return None
+
+    def _accumulated(self, node: Node, before: _Before, results: list[Tensor], fresh: list[int], steps: _Steps) -> list[Tensor] | None:
+        """The results of an accumulating operator, moved by what another order of its sums can do. None: one ulp has to do."""
+        again = before.again(results, fresh)
+        if self._seed % 2 == 0:
+            sizes = magnitudes(again)
+            if sizes is None:
+                self.counts["failed"] += 1
+                return None
+            return [_within(r, size, steps) if floating(r) else r for r, size in zip(results, sizes, strict=True)]
+        inner = torch.float64 if any(real_dtype(r) == torch.float64 for r in results if floating(r)) else torch.float32
+        try:
+            return again(lambda t: _stepped(t, inner, steps))
+        except ReplayError:
+            self.counts["failed"] += 1
+            return None
+
+
+class _Before:
+    """The operands of one node before it runs, upcast."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._floats = {id(t): upcast(t) for t in node.floats}
+        self._integers = {id(t): t.clone() for t in node.written if not floating(t)}
+        self.operands = list(self._floats.values())
+        self.written = {i: self._floats[id(t)] for i, t in enumerate(node.written) if floating(t)}
+
+    def again(self, results: list[Tensor], fresh: list[int]) -> Callable[[Callable[[Tensor], Tensor]], list[Tensor]]:
+        written = {id(t) for t in self._node.written}
+
+        def run(change: Callable[[Tensor], Tensor]) -> list[Tensor]:
+            def operand(tensor: Tensor) -> Tensor:
+                if id(tensor) not in self._floats:
+                    return self._integers[id(tensor)].clone()
+                value = change(self._floats[id(tensor)])
+                return value.clone() if id(tensor) in written else value
+
+            return replay(self._node, operand, results, fresh)
+
+        return run
+
+
+class _Steps:
+    """-1, 0 or +1 for each element, from a generator of its own: the program's random stream is not ours to advance."""
+
+    def __init__(self, seed: int, index: int) -> None:
+        self._generator = torch.Generator().manual_seed(seed * 1_000_003 + index)
+
+    def like(self, wide: Tensor) -> Tensor:
+        return torch.randint(-1, 2, wide.shape, generator=self._generator, dtype=torch.int8, device="cpu").to(wide.device, wide.dtype)
+
+
+def _stepped(wide: Tensor, dtype: torch.dtype, steps: _Steps) -> Tensor:
+    """Each (real, imaginary) part moved by a step of one ulp of ``dtype``."""
+    if wide.is_complex():
+        return torch.view_as_complex(_stepped(torch.view_as_real(wide.contiguous()), dtype, steps))
+    _, exponent = torch.frexp(wide)
+    info = torch.finfo(dtype)
+    ulp = torch.ldexp(torch.full_like(wide, info.eps), exponent - 1).clamp(min=info.tiny * info.eps)
+    return wide + steps.like(wide) * ulp
+
+
+def _within(result: Tensor, size: Tensor, steps: _Steps) -> Tensor:
+    """Moved by a step of eps times the larger of the result and what was summed up for it."""
+    wide = upcast(result)
+    reach = torch.finfo(result.dtype).eps * torch.maximum(wide.abs(), size.nan_to_num(0.0, 0.0, 0.0))
+    if wide.is_complex():
+        return wide + torch.complex(steps.like(reach) * reach, steps.like(reach) * reach)
+    return wide + steps.like(wide) * reach
+
+
+def _write(result: Tensor, value: Tensor, exact: Tensor | None) -> None:
+    wide = upcast(result)
+    movable = wide.isfinite() & ~value.isnan()
+    if exact is not None:
+        movable &= ~exact
+    result.copy_(torch.where(movable, value, wide))

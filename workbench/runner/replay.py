@@ -1,0 +1,110 @@
+"""Running one node again in float64, beside the primal: never through a mode, never with an effect on a tensor of the program.
+
+The caller says what stands for each operand; everything else (masks, indices, integers, Python numbers) is the primal's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .node import SELECTING, SELECTING_POOLS, Node, floating, mapped, tensors_in
+
+Substitute = Callable[[Tensor], Tensor]
+
+
+class ReplayError(Exception):
+    """The replay raised, or gave another dtype or shape than the primal. ``args[0]`` says which."""
+
+
+@contextmanager
+def in_float64() -> Iterator[None]:
+    """No grad, and Python numbers, means of integers and the like become float64."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def upcast(tensor: Tensor) -> Tensor:
+    """A copy in float64 or complex128, conj and neg bits resolved. Never shares memory with the tensor."""
+    return tensor.detach().to(torch.complex128 if tensor.is_complex() else torch.float64, copy=True).resolve_conj().resolve_neg()
+
+
+def replay(node: Node, substitute: Substitute, results: list[Tensor], fresh: list[int]) -> list[Tensor]:
+    """What the node gives for other operands, one tensor a result of the primal (``Node.results``), in the same order.
+
+    ``substitute`` stands in for every floating operand, and for every integer operand that the node writes. Integer results are the primal's.
+    """
+    with in_float64():
+        try:
+            if _selects(node, results):
+                values = _selected(node, substitute, results)
+            else:
+                written = {id(t) for t in node.written}
+                values = called(node, lambda t: substitute(t) if floating(t) or id(t) in written else t, wide, fresh)
+        except Exception as error:
+            raise ReplayError("raised") from error
+    if len(values) != len(results):
+        raise ReplayError("structure")
+    for i, (result, value) in enumerate(zip(results, values, strict=True)):
+        if not floating(result):
+            values[i] = result
+        elif value.shape != result.shape:
+            raise ReplayError("shape")
+        elif value.dtype != wide(result.dtype):
+            raise ReplayError("dtype")
+    return values
+
+
+def called(node: Node, stand: Substitute, widen: Callable[[torch.dtype], torch.dtype], fresh: list[int]) -> list[Tensor]:
+    """Calls the operator with other operands and other dtypes; one tensor a result of the primal. Both functions must spare what they do not change."""
+    stands: dict[int, Tensor] = {id(t): torch.empty(0, dtype=widen(t.dtype), device=t.device) for t in node.outs}
+
+    def change(value: Any) -> Any:
+        if isinstance(value, torch.dtype):
+            return widen(value)
+        if not isinstance(value, Tensor):
+            return value
+        if id(value) not in stands:
+            stands[id(value)] = stand(value)
+        return stands[id(value)]
+
+    args, kwargs = mapped(list(node.args), change), mapped(dict(node.kwargs), change)
+    if node.operator.base in ("_softmax", "_log_softmax"):
+        args[2] = False  # half_to_float: everything is float64 already
+    returned = list(tensors_in(node.func(*args, **kwargs)))
+    return [*(stands[id(t)] for t in (*node.written, *node.outs)), *(returned[i] for i in fresh)]
+
+
+def wide(dtype: torch.dtype) -> torch.dtype:
+    """float64 for floats, complex128 for complex numbers, others as they are."""
+    if dtype.is_complex:
+        return torch.complex128
+    return torch.float64 if dtype.is_floating_point else dtype
+
+
+def _selects(node: Node, results: list[Tensor]) -> bool:
+    base = node.operator.base
+    return len(results) == 2 and (base in SELECTING or base in SELECTING_POOLS) and not node.written and floating(results[0])
+
+
+def _selected(node: Node, substitute: Substitute, results: list[Tensor]) -> list[Tensor]:
+    source, indices = substitute(node.args[0]), results[1]
+    if node.operator.base in SELECTING_POOLS:
+        rank = SELECTING_POOLS[node.operator.base]
+        flat = indices.flatten(-rank)
+        return [source.flatten(-rank).gather(-1, flat).view(indices.shape), indices]
+    if source.dim() == 0:
+        return [source.clone(), indices]
+    dim = node.dimension
+    if indices.dim() == source.dim():
+        return [source.gather(dim, indices), indices]
+    return [source.gather(dim, indices.unsqueeze(dim)).squeeze(dim), indices]
