@@ -180,7 +180,7 @@ def _compare_python(eager: Mapping[str, JSON], compiled: Mapping[str, JSON]) -> 
             continue
         from deepdiff import DeepDiff
 
-        delta = DeepDiff(left, right, ignore_nan_inequality=True, verbose_level=2)
+        delta = DeepDiff(left, right, ignore_nan_inequality=True, verbose_level=2, threshold_to_diff_deeper=0)
         said: dict[Symptom, list[str]] = {}
         for kind, items in delta.items():
             symptom = Symptom.PYVALUE if kind == "values_changed" else Symptom.STRUCTURE
