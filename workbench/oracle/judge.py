@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from store.records import Configuration, Difference, Noise, NoiseKind, Outcome, Program, Symptom, Verdict, Warning
+from store.records import LADDER, Configuration, Difference, Noise, NoiseKind, Outcome, Program, Stage, Symptom, Verdict, Warning
 from workbench.oracle.compare import Comparison, Disagreement
 from workbench.oracle.difference import difference
 from workbench.oracle.explain import Explained, Explainer, Patches
+from workbench.oracle.guilty import APPLICATIONS, Shows, guilty
 from workbench.oracle.ladder import Climb, climb, same_difference, same_raise, same_silence
 from workbench.oracle.observation import Observation, Raised
 from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
@@ -128,7 +129,24 @@ class _Examination:
         ladder = self._climb(same_difference(self._runs, self._explainer, comparison, explained.patches), Outcome.MISMATCH)
         differences = self._differences(comparison)
         symptoms = _symptoms(comparison.open)
-        return self._finding(Outcome.MISMATCH, _reason(comparison.open, differences), symptoms, differences, ladder, comparison)
+        found = self._finding(Outcome.MISMATCH, _reason(comparison.open, differences), symptoms, differences, ladder, comparison)
+        return self._with_guilty(found, comparison, explained.patches)
+
+    def _with_guilty(self, found: Verdict, comparison: Comparison, patches: Patches) -> Verdict:
+        """The guilty pass and whether threads matter, on request; both cost compiles."""
+        if not self._demand.ladder:
+            return found
+
+        def shows(observed: Observation) -> bool:
+            return _shows_again(comparison, self._explainer.explain_run(observed, patches).comparison)
+
+        blamed = guilty(self._runs, found.stage, shows, patches) if found.stage in APPLICATIONS else None
+        warnings = found.warnings
+        if _threads_matter(self._runs, shows, patches):
+            warnings = tuple(w for w in Warning if w in {*warnings, Warning.THREADS_MATTER})
+        if blamed is None:
+            return replace(found, warnings=warnings)
+        return replace(found, warnings=warnings, guilty=blamed.name, guilty_asked=True, replay=blamed.replay)
 
     def _equal(self, explained: Explained) -> Verdict:
         comparison = explained.comparison
@@ -219,6 +237,17 @@ def _invalid(observed: Observation, configuration: Configuration) -> Verdict:
     where = places.get(observed.where, "in the call, on both sides alike")
     line = f", line {observed.exception.line}" if observed.exception.line else ""
     return Verdict(Outcome.INVALID, f"raises {_named(observed.exception)} {where}{line}", configuration=configuration)
+
+
+def _threads_matter(runs: Runs, shows: Shows, patches: Patches) -> bool:
+    """Whether the difference is gone with another number of threads (two for one, one for more); only Inductor's code depends on it."""
+    if runs.configuration.backend != LADDER[Stage.INDUCTOR]:
+        return False
+    try:
+        observed = runs.compiled(patches=patches, threads=2 if runs.configuration.threads == 1 else 1)
+    except UndecidedError:
+        return False
+    return observed.outcome == "returned" and not shows(observed)
 
 
 def _shows_again(wanted: Comparison, other: Comparison) -> bool:
