@@ -191,7 +191,10 @@ def _module(tree: ast.Module) -> None:
         own = bound_by(statement) if isinstance(statement, ast.FunctionDef | ast.ClassDef) else set()
         used |= _loads(statement) - (own if not own & HARNESS else set())
     kept: list[ast.stmt] = []
+    last = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
     for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef) and last[statement.name] is not statement and statement.name in HARNESS:
+            continue
         if isinstance(statement, ast.Import | ast.ImportFrom):
             statement.names = [a for a in statement.names if (a.asname or a.name).split(".")[0] in used or a.name.startswith("__")]
             if statement.names:
@@ -219,7 +222,8 @@ def _parameters(tree: ast.Module) -> None:
             unused = _unread(fn)
             made.elts = [e for i, e in enumerate(made.elts) if i not in unused]
             fn.args.args = [a for i, a in enumerate(fn.args.args) if i not in unused]
-    for helper in [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name not in HARNESS]:
+    methods = {id(m) for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for m in c.body}
+    for helper in [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name not in HARNESS and id(n) not in methods]:
         _helper_parameters(tree, helper)
 
 

@@ -54,24 +54,23 @@ def _declared(scope: ast.AST, name: str) -> bool:
 def helpers(tree: ast.Module) -> list[Edit]:
     """Calls of functions that are one ``return`` (lambdas bound to a name too), replaced by what they return."""
     number = numbers(tree)
-    single = {f.name: (f, f.body[0].value) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and _is_single(f)}
+    single = {f.name: (f, value) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and (value := _single_value(f)) is not None}
     edits = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in single:
             function, value = single[node.func.id]
             bound = _arguments(function, node)
-            if bound is not None and value is not None and not any(n is node for n in ast.walk(function)):
+            if bound is not None and not any(n is node for n in ast.walk(function)):
                 edits.append(Edit.of(number[id(node)], _Substitute(bound).visit(copy.deepcopy(value)), weight(value)))
     return edits
 
 
-def _is_single(function: ast.FunctionDef) -> bool:
-    return (
-        len(function.body) == 1
-        and isinstance(function.body[0], ast.Return)
-        and function.name not in HARNESS
-        and not function.decorator_list
-    )
+def _single_value(function: ast.FunctionDef) -> ast.expr | None:
+    """What a function that is one ``return`` returns."""
+    first = function.body[0]
+    if len(function.body) != 1 or not isinstance(first, ast.Return) or function.name in HARNESS or function.decorator_list:
+        return None
+    return first.value
 
 
 class _Substitute(ast.NodeTransformer):
@@ -231,5 +230,5 @@ def harness(tree: ast.Module) -> list[Edit]:
             if len(home) == 1:
                 renamed = Renamer({value.id: name}).visit(copy.deepcopy(home[0]))
                 others = tuple((number[id(n)], ast.Name(name, n.ctx)) for n in uses if n is not value)
-                edits.append(Edit(((number[id(home[0])], None), (number[id(statement)], renamed), *others)))
+                edits.append(Edit(((number[id(statement)], None), (number[id(home[0])], renamed), *others)))
     return edits

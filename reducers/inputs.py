@@ -1,0 +1,151 @@
+"""Edits that shrink what ``get_inputs`` makes: sizes, rows and columns of literals, fills; and parameters that can be one."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import defaultdict
+from collections.abc import Iterator
+
+from reducers.expressions import plainer
+from reducers.inline import Renamer
+from reducers.tree import Edit, function, numbers
+
+SHAPED = frozenset({"randn", "rand", "ones", "zeros", "empty"})
+WIDTHS = (8, 16, 32)
+"""Vector widths of float32 on the machines of today: a body and a tail differ, so sizes around them are tried."""
+
+
+def makers(tree: ast.Module) -> list[ast.FunctionDef]:
+    """Functions that make inputs."""
+    return [f for name in ("get_inputs", "get_init_inputs") if (f := function(tree, name)) is not None]
+
+
+def sizes(tree: ast.Module) -> list[Edit]:
+    """Integers of the inputs made smaller: equal ones together and with those of the code, then in the inputs alone, then one by one.
+
+    The last edits are tried first, so each list ends in its boldest.
+    """
+    number = numbers(tree)
+    own = [n for maker in makers(tree) for n in _integers(maker)]
+    inside = {id(n) for n in own}
+    other = [n for n in ast.walk(tree) if _is_size(n) and id(n) not in inside]
+    groups: dict[int, list[ast.Constant]] = defaultdict(list)
+    for node in own:
+        assert isinstance(node.value, int)
+        groups[abs(node.value)].append(node)
+    edits: list[Edit] = []
+    for value, nodes in sorted(groups.items()):
+        linked = [n for n in other if isinstance(n, ast.Constant) and n.value == value]
+        choices = _smaller(value)
+        if len(nodes) > 1:
+            edits += [Edit.of(number[id(n)], ast.Constant(c)) for n in nodes for c in choices]
+        edits += [_together(nodes, c, number) for c in choices]
+        if linked:
+            edits += [_together([*nodes, *linked], c, number) for c in choices]
+    return edits
+
+
+def boldest(tree: ast.Module) -> list[Edit]:
+    """All sizes at once to two or three, their order of size kept: one call where the shape does not matter."""
+    number = numbers(tree)
+    own = [n for maker in makers(tree) for n in _integers(maker)]
+    edits = []
+    for limit in (3, 2):
+        large = [n for n in own if isinstance(n.value, int) and n.value > limit]
+        if large:
+            edits.append(_together(large, limit, number))
+    return edits
+
+
+def _together(nodes: list[ast.Constant], value: int, number: dict[int, int]) -> Edit:
+    return Edit(tuple((number[id(n)], ast.Constant(float(value) if isinstance(n.value, float) else value)) for n in nodes))
+
+
+def _smaller(value: int) -> list[int]:
+    """Sizes to try for ``value``, the boldest last: one below, halves, around the vector widths, then 2 and 1."""
+    if value <= 1:
+        return [0] if value == 1 else []
+    tries = {value - 1, value // 2, value // 4, 3, 2, 1}
+    tries |= {w + d for w in WIDTHS for d in (-1, 0, 1)} if value > min(WIDTHS) + 1 else set()
+    return sorted((t for t in tries if 0 < t < value), reverse=True)
+
+
+def _integers(maker: ast.FunctionDef) -> Iterator[ast.Constant]:
+    """Sizes in a maker: integers, and the whole float of ``arange(7.)``; not the data of ``torch.tensor([...])``."""
+    waiting: list[ast.AST] = [maker]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("tensor", "as_tensor", "manual_seed"):
+            continue
+        whole = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "arange" and len(node.args) == 1
+        if whole and isinstance(node, ast.Call) and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, float):
+            if node.args[0].value == int(node.args[0].value):
+                yield node.args[0]
+            continue
+        if isinstance(node, ast.Constant) and _is_size(node):
+            yield node
+        waiting += ast.iter_child_nodes(node)
+
+
+def _is_size(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value > 0
+
+
+def columns(tree: ast.Module) -> list[Edit]:
+    """One column of every literal matrix ``[[..], [..]]`` in the inputs."""
+    number = numbers(tree)
+    edits = []
+    for maker in makers(tree):
+        for node in ast.walk(maker):
+            if isinstance(node, ast.List) and len(node.elts) > 1 and all(isinstance(r, ast.List) for r in node.elts):
+                rows = [r.elts for r in node.elts if isinstance(r, ast.List)]
+                if len({len(r) for r in rows}) == 1 and len(rows[0]) > 1:
+                    edits += [Edit(tuple((number[id(row[i])], None) for row in rows)) for i in range(len(rows[0]))]
+    return edits
+
+
+def values(tree: ast.Module) -> list[Edit]:
+    """Numbers of literals made plain."""
+    number = numbers(tree)
+    edits = []
+    for maker in makers(tree):
+        for call in ast.walk(maker):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("tensor", "full"):
+                for node in ast.walk(call):
+                    if isinstance(node, ast.Constant):
+                        edits += [Edit.of(number[id(node)], ast.Constant(v)) for v in plainer(node.value)]
+    return edits
+
+
+def fills(tree: ast.Module) -> list[Edit]:
+    """Random inputs made plain: ones, or 0, 1, 2, ... where they are flat. ``zeros`` and ``ones`` are plain already."""
+    number = numbers(tree)
+    edits = []
+    for maker in makers(tree):
+        for node in ast.walk(maker):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("randn", "rand", "empty"):
+                if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and type(node.args[0].value) is int and not node.keywords:
+                    edits.append(Edit.of(number[id(node)], _renamed(node, "arange", [ast.Constant(float(node.args[0].value))])))
+                edits.append(Edit.of(number[id(node)], _renamed(node, "ones", node.args)))
+    return edits
+
+
+def _renamed(node: ast.Call, name: str, args: list[ast.expr]) -> ast.Call:
+    assert isinstance(node.func, ast.Attribute)
+    return ast.Call(ast.Attribute(copy.deepcopy(node.func.value), name, ast.Load()), copy.deepcopy(args), copy.deepcopy(node.keywords))
+
+
+def merges(tree: ast.Module) -> list[Edit]:
+    """A later parameter of ``fn`` read as an earlier one; dead code removal then drops it with its input."""
+    fn = function(tree, "fn")
+    if fn is None or len(fn.args.args) > 6:
+        return []
+    number = numbers(tree)
+    edits = []
+    for j, later in enumerate(fn.args.args):
+        for earlier in fn.args.args[:j]:
+            body = [Renamer({later.arg: earlier.arg}).visit(copy.deepcopy(s)) for s in fn.body]
+            if any(isinstance(n, ast.Name) and n.id == later.arg for s in fn.body for n in ast.walk(s)):
+                edits.append(Edit(tuple((number[id(old)], new) for old, new in zip(fn.body, body, strict=True))))
+    return edits

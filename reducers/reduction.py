@@ -1,0 +1,146 @@
+"""A whole reduction: program, inputs and configuration shrink in turn until none changes. Starts nothing, stores nothing itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from reducers import expressions, inline, inputs, statements
+from reducers.configurations import towards_default
+from reducers.deadcode import tidy
+from reducers.graph import flattened
+from reducers.normal import laid_out, normalised
+from reducers.oracle import Candidate, Journal, Judgement, Kind, Oracle
+from reducers.search import Budget, OutOfBudget, Pass, Progress, Search
+from reducers.tree import apply, parse, show
+
+PASSES = (
+    Pass("statements", statements.deletions),
+    Pass("elements", statements.elements),
+    Pass("bypass", expressions.bypasses),
+    Pass("unwrap", statements.unwraps, first=1),
+    Pass("splice", inline.spliced),
+    Pass("helpers", inline.helpers),
+    Pass("unpack", inline.unpacked),
+    Pass("inline", inline.names),
+    Pass("harness", inline.harness),
+    Pass("hoist", expressions.hoists, first=1),
+    Pass("arguments", expressions.arguments),
+    Pass("merge inputs", inputs.merges, first=1),
+    Pass("sizes at once", inputs.boldest, first=1),
+    Pass("sizes", inputs.sizes, first=1),
+    Pass("columns", inputs.columns),
+    Pass("fills", inputs.fills, first=1),
+    Pass("values", inputs.values, first=1),
+    Pass("constants", expressions.constants, first=1),
+)
+"""Every way to shrink a program, in the order in which they pay; the loop ends when a whole round accepts nothing."""
+
+
+class Unreproducible(Exception):
+    """The program that was handed in does not show the bug now; ``judgement`` says what it shows."""
+
+    def __init__(self, judgement: Judgement) -> None:
+        super().__init__(judgement.reason or judgement.kind.value)
+        self.judgement = judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What came out.
+
+    ended: ``complete``: no single edit can go; ``budget`` or ``interrupted``: the best so far, which is valid too
+    """
+
+    candidate: Candidate
+    progress: Progress
+    ended: str
+
+
+def reduce(
+    candidate: Candidate,
+    oracle: Oracle,
+    journal: Journal,
+    *,
+    workers: int = 1,
+    votes: int = 1,
+    budget: Budget | None = None,
+    watch: Callable[[Progress], None] = lambda progress: None,
+    stranger: Callable[[Candidate, Judgement], None] = lambda candidate, judgement: None,
+    passes: tuple[Pass, ...] = PASSES,
+) -> Reduction:
+    """The smallest program, inputs and configuration found with the same bug. Deterministic for any number of workers.
+
+    Ctrl-C ends it early with the best so far. Raises Unreproducible when the first judgement is not ``same``.
+    """
+    search = Search(oracle, journal, candidate, workers, votes, budget or Budget(), watch, stranger, _tidy)
+    ended = "complete"
+    with search:
+        try:
+            _qualify(search)
+            _shrink(search, passes)
+        except OutOfBudget:
+            ended = "budget"
+        except KeyboardInterrupt:
+            ended = "interrupted"
+    best = replace(search.best, source=laid_out(search.best.source))
+    return Reduction(best, replace(search.progress), ended)
+
+
+def _tidy(tree: ast.Module) -> ast.Module:
+    return tidy(tree)
+
+
+def _qualify(search: Search) -> None:
+    judgement = search.judge(search.best)
+    if judgement.kind is not Kind.SAME:
+        raise Unreproducible(judgement)
+
+
+def _shrink(search: Search, passes: tuple[Pass, ...]) -> None:
+    _slice(search)
+    search.offer("straighten", show(straightened(parse(search.best.source))), show(tidy(parse(search.best.source))))
+    while search.configure("configuration", *towards_default(search.best.configuration)):
+        pass
+    flattened(search)
+    while True:
+        before = search.best
+        for pass_ in passes:
+            search.run(pass_)
+        while search.configure("configuration", *towards_default(search.best.configuration)):
+            pass
+        if search.best == before:
+            break
+    search.offer("normalise", normalised(search.best.source))
+
+
+def _slice(search: Search) -> None:
+    """Return only what differs, at first one such output alone: most of a filler-laden program then falls to dead code removal."""
+    judgement = search.judge(search.best)
+    places = [int(m[1]) for path in judgement.differing if (m := re.match(r"return\[(\d+)\]", path))]
+    tree = parse(search.best.source)
+    tried = []
+    for kept in dict.fromkeys([*(frozenset({p}) for p in places), frozenset(places)]):
+        cut = statements.returned(tree, kept)
+        if cut is not None:
+            tried.append(show(tidy(cut)))
+    search.offer("slice", *tried)
+
+
+def straightened(tree: ast.Module) -> ast.Module:
+    """The program with helpers and builders spliced in, aliases and single-use names inlined, dead code gone: no meaning changed on purpose."""
+    for _ in range(20):
+        before = show(tree)
+        for edits in (inline.harness, inline.unpacked, inline.spliced, inline.helpers, inline.names):
+            for _ in range(20):
+                made = edits(tree)
+                changed = apply(tree, made) if made else None
+                if changed is None or show(changed) == show(tree):
+                    break
+                tree = changed
+        tree = tidy(tree)
+        if show(tree) == before:
+            break
+    return tree

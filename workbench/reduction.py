@@ -1,0 +1,216 @@
+"""Reduces programs with the real oracle: implements ``reducers``' protocols over the judge and the store, certifies and writes the result."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from reducers.oracle import Candidate, Journal, Judgement, Kind, MemoryJournal
+from reducers.reduction import Reduction, Unreproducible, reduce
+from reducers.search import Budget, Progress
+from reducers.tree import statements
+from store.records import JSON, LADDER, Configuration, Difference, Program, Signature, Verdict
+from workbench.errors import WorkbenchError
+from workbench.flattening import flat_texts
+from workbench.oracle.judge import Demand, Judge
+from workbench.oracle.runs import Runner, Setting
+from workbench.programs import write_block
+from workbench.sameness import Bug, bug_of, changes_of, fingerprint, judged
+from workbench.signature import signature
+
+CALLED = "program.py"
+"""What tracebacks call a candidate: never a real path, whose file holds another text."""
+STRANGERS = 3
+"""Other bugs met on the way that one reduction reports; a seed full of bugs must not flood the store."""
+
+
+class NotAFindingError(WorkbenchError):
+    """There is nothing to reduce: the program agrees, is noise, or cannot run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A candidate that failed in another way: a finding of its own."""
+
+    program: Program
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """A reduction's result.
+
+    program:   harness form, its block with non-default keys only, one comment that says what differs
+    ended:     ``complete``, or ``budget`` / ``interrupted``: the best so far
+    certified: (n, m): n of m cold runs showed the same bug; (0, 0) when it was not asked for
+    strangers: what failed differently on the way
+    """
+
+    program: Program
+    before: Verdict
+    after: Verdict
+    signature: Signature
+    progress: Progress
+    ended: str
+    certified: tuple[int, int] = (0, 0)
+    strangers: tuple[Stranger, ...] = ()
+    votes: tuple[int, int] = (1, 1)
+
+    def statistics(self) -> dict[str, JSON]:
+        """What the store keeps and screens show."""
+        return {**self.progress.to_json(), "ended": self.ended, "certified": list(self.certified), "votes": list(self.votes)}
+
+
+class BugOracle:
+    """``reducers.oracle.Oracle`` over the judge: same bug or not, on the cheapest backend that shows it."""
+
+    def __init__(self, judge: Judge, pool: Runner, bug: Bug, backend: str, setting: Setting) -> None:
+        self._judge = judge
+        self._pool = pool
+        self._bug = bug
+        self._backend = backend
+        self._setting = setting
+        self._lock = threading.Lock()
+        self.strange: dict[str, Candidate] = {}
+
+    def judge(self, candidate: Candidate, cancelled: Callable[[], bool]) -> Judgement:
+        """The verdict without confirmation: what is accepted in the end is confirmed and certified."""
+        if cancelled():
+            return Judgement(Kind.UNDECIDED, reason="no longer wanted")
+        verdict = self.verdict(candidate)
+        kind, paths = judged(self._bug, verdict)
+        told = fingerprint(verdict)
+        if kind is Kind.DIFFERENT:
+            with self._lock:
+                self.strange.setdefault(told, candidate)
+        return Judgement(kind, told, paths, verdict.compiles, verdict.seconds, verdict.reason)
+
+    def verdict(self, candidate: Candidate) -> Verdict:
+        """The judge's verdict of a candidate on this oracle's backend."""
+        program = Program(candidate.source, candidate.configuration.with_(backend=self._backend), CALLED)
+        return self._judge.check(program, demand=Demand(stage=True, confirm=False), setting=self._setting)
+
+    def flatten(self, candidate: Candidate) -> Sequence[str]:
+        """Straight-line texts of the program's graphs."""
+        return flat_texts(self._pool, Program(candidate.source, candidate.configuration, CALLED), self._setting)
+
+
+@dataclass(frozen=True, slots=True)
+class Reducer:
+    """Reduces one program after the other on one pool.
+
+    certify: asks for cold runs of a final program: (n, m)
+    """
+
+    pool: Runner
+    setting: Setting = field(default_factory=Setting)
+    workers: int = 1
+    budget: Budget = field(default_factory=Budget)
+    certify: Callable[[Program, Bug], tuple[int, int]] | None = None
+
+    def run(
+        self,
+        program: Program,
+        *,
+        journal: Journal | None = None,
+        watch: Callable[[Progress], None] = lambda progress: None,
+        known: Verdict | None = None,
+    ) -> Reduced:
+        """The smallest program with the same bug as ``program``. NotAFindingError when there is none to be seen.
+
+        known: the verdict that made it a finding; the bug seen now must be that one, or the error says what became of it
+        """
+        judge = Judge(self.pool, self.setting)
+        before = judge.check(program)
+        bug = bug_of(before)
+        if bug is None:
+            raise NotAFindingError(f"{program.name}: nothing to reduce: {before.outcome.value} ({before.reason})", _advice(before))
+        backend = LADDER[bug.stage] if bug.stage is not None else program.configuration.backend
+        oracle = BugOracle(judge, self.pool, bug, backend, self.setting)
+        start = Candidate(write_block(program.source, Configuration()), program.configuration)
+        try:
+            done = reduce(start, oracle, journal or MemoryJournal(), workers=self.workers, budget=self.budget, watch=watch)
+        except Unreproducible as error:
+            raise NotAFindingError(f"{program.name}: {backend} alone does not show it: {error}", "run workbench check on it") from error
+        return self._finished(program, judge, oracle, before, bug, done)
+
+    def _finished(self, program: Program, judge: Judge, oracle: BugOracle, before: Verdict, bug: Bug, done: Reduction) -> Reduced:
+        progress = replace(done.progress, calls=done.progress.calls + 2, compiles=done.progress.compiles + before.compiles)
+        final, after = self._final(program, judge, oracle, bug, done)
+        progress = replace(progress, compiles=progress.compiles + after.compiles)
+        certified = (0, 0)
+        if self.certify is not None and done.ended != "interrupted":
+            certified = self.certify(final, bug)
+            progress = replace(progress, calls=progress.calls + certified[1], compiles=progress.compiles + certified[1])
+        told = signature(after, final.source, final=done.ended == "complete")
+        strangers = self._strangers(judge, oracle) if done.ended == "complete" else ()
+        return Reduced(final, before, after, told, progress, done.ended, certified, strangers)
+
+    def _final(self, program: Program, judge: Judge, oracle: BugOracle, bug: Bug, done: Reduction) -> tuple[Program, Verdict]:
+        """The result under the configured backend where it still shows there, else under the stage's."""
+        best = done.candidate
+        for backend in dict.fromkeys((program.configuration.backend, oracle._backend)):
+            configuration = best.configuration.with_(backend=backend)
+            verdict = judge.check(Program(best.source, configuration, CALLED), setting=self.setting)
+            if judged(bug, verdict)[0] is Kind.SAME:
+                break
+        source = write_block(f"{comment(verdict, bug)}\n{best.source}", configuration)
+        return Program(source, configuration, program.name), verdict
+
+    def _strangers(self, judge: Judge, oracle: BugOracle) -> tuple[Stranger, ...]:
+        found = []
+        for candidate in list(oracle.strange.values())[:STRANGERS]:
+            program = Program(write_block(candidate.source, candidate.configuration), candidate.configuration, CALLED)
+            verdict = judge.check(program, setting=self.setting)
+            if bug_of(verdict) is not None:
+                found.append(Stranger(program, verdict))
+        return tuple(found)
+
+
+def comment(verdict: Verdict, bug: Bug) -> str:
+    """One line that says what differs, as a person would put it."""
+    places = {path for change, path in changes_of(verdict) if bug.change.covers(change)}
+    shown = next((d for d in verdict.differences if d.path in places and d.excused is None), None)
+    if shown is None:
+        return f"# {verdict.reason}".splitlines()[0]
+    where = "the result" if shown.path == "return" else shown.path.replace("return[", "result[")
+    return "# " + " ".join(_told(shown, where, verdict.configuration.backend).split())
+
+
+def _told(difference: Difference, where: str, backend: str) -> str:
+    if difference.elements:
+        worst = difference.elements[0]
+        index = f"[{', '.join(map(str, worst.index))}]" if worst.index else ""
+        return f"{where}{index} is {worst.eager} in eager, {worst.compiled} with {backend}"
+    return f"{where}: {difference.detail}" if difference.detail and where != "exception" else difference.detail or f"{where} differs"
+
+
+def _advice(verdict: Verdict) -> str:
+    if verdict.outcome.value == "invalid":
+        return "a program must run in eager; see workbench check"
+    return "a finding is a mismatch or an error; see workbench check"
+
+
+def summary(reduced: Reduced, finding: int | str) -> dict[str, JSON]:
+    """One entry of ``minimize --json`` (DESIGN §13)."""
+    return {
+        "finding": finding,
+        "verdict_before": reduced.before.outcome.value,
+        "verdict_after": reduced.after.outcome.value,
+        "source": reduced.program.source,
+        "config": reduced.program.configuration.to_json(),
+        "oracle_calls": reduced.progress.calls,
+        "compiles": reduced.progress.compiles,
+        "seconds": round(reduced.progress.seconds, 2),
+        "statements_before": reduced.progress.statements_before,
+        "statements_after": statements(reduced.program.source),
+        "signature": reduced.signature.text(),
+        "ended": reduced.ended,
+        "certified": list(reduced.certified),
+    }
+
+
+def progress_of(candidate: Candidate, counted: Mapping[str, JSON]) -> dict[str, JSON]:
+    """What ``store.save_progress`` keeps after each accepted step."""
+    return {**counted, "source": candidate.source, "config": candidate.configuration.to_json()}
