@@ -13,7 +13,7 @@ from reducers.deadcode import tidy
 from reducers.graph import flattened
 from reducers.normal import laid_out, normalised
 from reducers.oracle import Candidate, Journal, Judgement, Kind, Oracle
-from reducers.search import Budget, OutOfBudget, Pass, Progress, Search
+from reducers.search import Budget, OutOfBudget, Pass, Progress, Search, Stopped
 from reducers.tree import apply, parse, show
 
 PASSES = (
@@ -69,13 +69,14 @@ def reduce(
     budget: Budget | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
     stranger: Callable[[Candidate, Judgement], None] = lambda candidate, judgement: None,
+    stopped: Callable[[], bool] = lambda: False,
     passes: tuple[Pass, ...] = PASSES,
 ) -> Reduction:
     """The smallest program, inputs and configuration found with the same bug. Deterministic for any number of workers.
 
-    Ctrl-C ends it early with the best so far. Raises Unreproducible when the first judgement is not ``same``.
+    Ctrl-C, or ``stopped()`` turning true, ends it early with the best so far. Raises Unreproducible when the first judgement is not ``same``.
     """
-    search = Search(oracle, journal, candidate, workers, votes, budget or Budget(), watch, stranger, _tidy)
+    search = Search(oracle, journal, candidate, workers, votes, budget or Budget(), watch, stranger, tidy, stopped)
     ended = "complete"
     with search:
         try:
@@ -83,14 +84,10 @@ def reduce(
             _shrink(search, passes)
         except OutOfBudget:
             ended = "budget"
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Stopped):
             ended = "interrupted"
     best = replace(search.best, source=laid_out(search.best.source))
     return Reduction(best, replace(search.progress), ended)
-
-
-def _tidy(tree: ast.Module) -> ast.Module:
-    return tidy(tree)
 
 
 def _qualify(search: Search) -> None:

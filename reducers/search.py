@@ -25,6 +25,10 @@ class OutOfBudget(Exception):
     """Calls or seconds are spent; the best program so far stands."""
 
 
+class Stopped(Exception):
+    """Somebody asked for the end; the best program so far stands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """What a reduction may cost; None is no limit."""
@@ -100,6 +104,7 @@ class Search:
     watch: Callable[[Progress], None] = lambda progress: None
     stranger: Callable[[Candidate, Judgement], None] = lambda candidate, judgement: None
     tidy: Callable[[ast.Module], ast.Module] = lambda tree: tree
+    stopped: Callable[[], bool] = lambda: False
     progress: Progress = field(default_factory=Progress)
 
     def __post_init__(self) -> None:
@@ -248,6 +253,8 @@ class Search:
 
     def _spend(self) -> None:
         """One judgement in candidate order; speculation is not charged, so that a budget means the same for any number of workers."""
+        if self.stopped():
+            raise Stopped
         if self.budget.calls is not None and self.consumed >= self.budget.calls:
             raise OutOfBudget
         if self.budget.seconds is not None and time.monotonic() - self.started >= self.budget.seconds:

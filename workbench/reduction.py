@@ -108,6 +108,7 @@ class Reducer:
     workers: int = 1
     budget: Budget = field(default_factory=Budget)
     certify: Callable[[Program, Bug], tuple[int, int]] | None = None
+    stopped: Callable[[], bool] = lambda: False
 
     def run(
         self,
@@ -119,18 +120,29 @@ class Reducer:
     ) -> Reduced:
         """The smallest program with the same bug as ``program``. NotAFindingError when there is none to be seen.
 
-        known: the verdict that made it a finding; the bug seen now must be that one, or the error says what became of it
+        known: the verdict that made it a finding; its bug is followed where it still shows
         """
         judge = Judge(self.pool, self.setting)
         before = judge.check(program)
         bug = bug_of(before)
+        was = bug_of(known) if known is not None else None
+        if was is not None and judged(was, before)[0] is Kind.SAME:
+            bug = was
         if bug is None:
             raise NotAFindingError(f"{program.name}: nothing to reduce: {before.outcome.value} ({before.reason})", _advice(before))
         backend = LADDER[bug.stage] if bug.stage is not None else program.configuration.backend
         oracle = BugOracle(judge, self.pool, bug, backend, self.setting)
         start = Candidate(write_block(program.source, Configuration()), program.configuration)
         try:
-            done = reduce(start, oracle, journal or MemoryJournal(), workers=self.workers, budget=self.budget, watch=watch)
+            done = reduce(
+                start,
+                oracle,
+                journal or MemoryJournal(),
+                workers=self.workers,
+                budget=self.budget,
+                watch=watch,
+                stopped=self.stopped,
+            )
         except Unreproducible as error:
             raise NotAFindingError(f"{program.name}: {backend} alone does not show it: {error}", "run workbench check on it") from error
         return self._finished(program, judge, oracle, before, bug, done)

@@ -1,0 +1,233 @@
+"""``workbench minimize``: shrink findings or files to a minimal repro of the same bug."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from store.records import JSON
+from workbench.commands.options import database, db_option, emit, jobs_option, json_option
+from workbench.errors import WorkbenchError
+
+if TYPE_CHECKING:
+    from reducers.search import Budget
+    from workbench.batch import Batch
+    from workbench.reduction import Reduced
+    from workbench.servers import Pool
+
+ACTOR = "minimize"
+
+
+@dataclass(slots=True)
+class Target:
+    """Something to reduce: a finding's id, or a file; and what became of it."""
+
+    finding: int | None = None
+    file: Path | None = None
+    reduced: Reduced | None = None
+    error: WorkbenchError | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.file) if self.file is not None else f"#{self.finding}"
+
+
+@click.command(name="minimize", short_help="Shrink findings or files to a minimal repro of the same bug.")
+@click.argument("targets", nargs=-1, metavar="[ID|FILE]...")
+@click.option("--all", "everything", is_flag=True, help="Every finding of the store that is not reduced yet.")
+@jobs_option
+@click.option("--budget", type=click.IntRange(1), metavar="CALLS", help="Oracle calls for each at most; the best so far is kept.")
+@click.option("--seconds", type=click.FloatRange(min=1), help="Seconds for each at most; the best so far is kept.")
+@click.option("-o", "output", type=click.Path(dir_okay=False, path_type=Path), help="Write the repro here (one target only).")
+@click.option("--python", type=click.Path(), help="Interpreter with the torch to judge (default: this one).")
+@click.option("--certify/--no-certify", default=True, show_default=True, help="Three cold runs of each result.")
+@db_option
+@json_option
+def command(
+    targets: tuple[str, ...],
+    *,
+    everything: bool,
+    jobs: int,
+    budget: int | None,
+    seconds: float | None,
+    output: Path | None,
+    python: str | None,
+    certify: bool,
+    db: str | None,
+    as_json: bool,
+) -> int:
+    """Shrink findings (by id) or program files to a minimal repro of the same bug.
+
+    Program, inputs and configuration shrink together. Ctrl-C keeps the best so far; a second run goes on from there.
+    """
+    from reducers.search import Budget
+    from workbench.servers import Pool
+
+    chosen = _targets(targets, everything=everything, db=db)
+    if output is not None and len(chosen) != 1:
+        raise WorkbenchError(f"-o {output}: there are {len(chosen)} targets", "name one finding or file with -o")
+    limits = Budget(budget, seconds)
+    stop = threading.Event()
+    with Pool(python=python, jobs=jobs) as pool, _view(chosen, quiet=as_json) as watch:
+        run = _Runs(chosen, pool, python, jobs, limits, watch, stop, certify=certify, db=database(db))
+        interrupted = run.all()
+    documents = [_document(t) for t in chosen if t.reduced is not None or t.error is not None]
+    if output is not None and chosen[0].reduced is not None:
+        _write(output, chosen[0].reduced.program.source)
+    if as_json:
+        emit(documents)
+    else:
+        _print(chosen, output)
+    if interrupted:
+        raise KeyboardInterrupt
+    if len(chosen) == 1 and chosen[0].error is not None:
+        raise chosen[0].error
+    return 0
+
+
+def _targets(names: tuple[str, ...], *, everything: bool, db: str | None) -> list[Target]:
+    found: list[Target] = []
+    for name in dict.fromkeys(names):
+        if name.lstrip("#").isdigit() and not Path(name).exists():
+            found.append(Target(finding=int(name.lstrip("#"))))
+        else:
+            found.append(Target(file=Path(name)))
+    if everything:
+        from store import open_store
+
+        with open_store(database(db)) as store:
+            known = {t.finding for t in found}
+            found += [Target(finding=r.id) for r in store.find(order="id") if r.reduction != "done" and r.id not in known]
+        if not found:
+            click.echo("every finding of this store is reduced", err=True)
+    elif not found:
+        raise WorkbenchError("nothing to minimize", "name findings (workbench list) or files, or say --all")
+    return found
+
+
+@dataclass(slots=True)
+class _Runs:
+    """The reductions of one command, as many at once as there are jobs; one alone gets all workers."""
+
+    targets: list[Target]
+    pool: Pool
+    python: str | None
+    jobs: int
+    budget: Budget
+    watch: Callable[[Target, Any], None]
+    stop: threading.Event
+    certify: bool
+    db: Path
+    batch: Batch | None = field(default=None)
+
+    def all(self) -> bool:
+        """Reduce every target; True when it was interrupted."""
+        if not any(t.finding is not None for t in self.targets):
+            return self._run_all()
+        from store import open_store
+        from workbench.batch import Batch
+
+        with open_store(self.db) as store:
+            self.batch = Batch(
+                store, self.pool, self.python, self._workers(), self.budget, stopped=self.stop.is_set, certified=self.certify
+            )
+            return self._run_all()
+
+    def _workers(self) -> int:
+        return max(1, self.jobs // max(1, len(self.targets)))
+
+    def _run_all(self) -> bool:
+        with ThreadPoolExecutor(min(self.jobs, max(1, len(self.targets)))) as threads:
+            futures = [threads.submit(self._one, target) for target in self.targets]
+            try:
+                for future in futures:
+                    future.result()
+            except KeyboardInterrupt:
+                self.stop.set()
+                for future in futures:
+                    future.cancel()
+                return True
+        return False
+
+    def _one(self, target: Target) -> None:
+        try:
+            target.reduced = self._file(target) if target.file is not None else self._finding(target)
+        except WorkbenchError as error:
+            target.error = error
+
+    def _file(self, target: Target) -> Reduced:
+        from workbench.certification import certify
+        from workbench.oracle.runs import Setting
+        from workbench.programs import read_program
+        from workbench.reduction import Reducer
+
+        assert target.file is not None
+        program = read_program(target.file)
+        setting = Setting("own", str(target.file.resolve().parent))
+        cold = partial(certify, python=self.python, setting=setting) if self.certify else None
+        reducer = Reducer(self.pool, setting, self._workers(), self.budget, cold, self.stop.is_set)
+        return reducer.run(program, watch=partial(self.watch, target))
+
+    def _finding(self, target: Target) -> Reduced:
+        from dataclasses import replace
+
+        assert self.batch is not None
+        assert target.finding is not None
+        batch = replace(self.batch, watch=lambda finding, progress: self.watch(target, progress))
+        return batch.reduce(target.finding, actor=ACTOR)
+
+
+def _document(target: Target) -> dict[str, JSON]:
+    from workbench.reduction import summary
+
+    name: int | str = target.finding if target.finding is not None else str(target.file)
+    if target.reduced is not None:
+        return summary(target.reduced, name)
+    keys = ("verdict_before", "verdict_after", "source", "config", "oracle_calls", "compiles", "seconds")
+    empty: dict[str, JSON] = dict.fromkeys((*keys, "statements_before", "statements_after", "signature"))
+    return {"finding": name, **empty, "error": target.error.message if target.error else ""}
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise WorkbenchError(f"{path}: {error.strerror}", "name a file in a folder that exists and that you may write to") from error
+
+
+def _print(targets: list[Target], output: Path | None) -> None:
+    """The program of a single target on stdout, unless it was written to a file; the table of numbers on stderr."""
+    if len(targets) == 1 and targets[0].reduced is not None and output is None:
+        click.echo(targets[0].reduced.program.source, nl=False)
+    for target in targets:
+        if target.error is not None and len(targets) > 1:
+            click.echo(f"{target.name}: {target.error.message}", err=True)
+        elif target.reduced is not None:
+            click.echo(_line(target), err=True)
+
+
+def _line(target: Target) -> str:
+    done = target.reduced
+    assert done is not None
+    p = done.progress
+    cold = f", {done.certified[0]} of {done.certified[1]} cold runs" if done.certified[1] else ""
+    ended = "" if done.ended == "complete" else f" ({done.ended}: best so far)"
+    sizes = f"{p.statements_before} -> {p.statements} statements, {p.bytes_before} -> {len(done.program.source)} bytes"
+    return f"{target.name}: {sizes}, {p.calls} oracle calls, {p.compiles} compiles, {p.seconds:.0f} s{cold}{ended}"
+
+
+@contextmanager
+def _view(targets: list[Target], *, quiet: bool) -> Iterator[Callable[[Target, Any], None]]:
+    """A live table on a terminal, nothing elsewhere."""
+    from workbench.commands.reductions import live_table
+
+    with live_table([t.name for t in targets], quiet=quiet) as update:
+        yield lambda target, progress: update(target.name, progress)
