@@ -180,9 +180,7 @@ _COMPARE_CLOSE = _lines(f"""
         return 1
 """)
 
-_COMPARE_GRADIENTS = '[x.grad for x in [*tree_leaves(inputs), *getattr(target, "parameters", list)()] if isinstance(x, torch.Tensor)]'
-
-_LEAVES = _lines(f"""
+_COMPARE_LEAVES = _lines(f"""
     wrong = [name for name in {{**eager, **compiled}} if not same(eager.get(name), compiled.get(name))]
     for name in wrong:
         print(f"{{name}}\\n  eager:    {{eager.get(name)}}\\n  compiled: {{compiled.get(name)}}")

@@ -1,0 +1,26 @@
+"""``workbench triage``: the TUI. Textual is imported only when it starts."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from workbench.commands.options import database, db_option
+from workbench.errors import WorkbenchError
+
+
+@click.command()
+@click.argument("query", nargs=-1)
+@db_option
+def command(query: tuple[str, ...], db: str | None) -> None:
+    """Inspect, label and export findings in a terminal; QUERY filters them from the start."""
+    path = database(db)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise WorkbenchError("triage needs a terminal", "without one: workbench list, show, label, state, export")
+    from store import open_store  # noqa: PLC0415 - not for --help
+    from workbench.triage.app import TriageApp  # noqa: PLC0415 - Textual takes 0.25 s
+
+    if not path.exists():
+        open_store(path).close()
+    TriageApp(path, query=" ".join(query)).run()

@@ -1,0 +1,398 @@
+"""The triage app: puts list, query bar and detail on one screen, moves messages between them and thread workers. Draws nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.screen import Screen
+from textual.widgets import Footer, HelpPanel
+
+from store.rows import JobKind
+from workbench.errors import WorkbenchError
+from workbench.export.sentences import MARKS
+from workbench.triage import messages
+from workbench.triage.detail import DetailPane, DetailScroll
+from workbench.triage.dialogs import ConfirmDialog, LabelAnswer, LabelDialog, StateAnswer, StateDialog
+from workbench.triage.draft_screen import DraftScreen
+from workbench.triage.editor import edit
+from workbench.triage.finding_list import FindingList
+from workbench.triage.query_bar import QueryBar
+from workbench.triage.status import StatusLine
+from workbench.triage.threads import Threads
+
+POLL_SECONDS = 0.5
+"""How often the store is asked whether somebody committed (PRAGMA data_version: next to nothing)."""
+
+TYPING_SECONDS = 0.12
+"""How long typing rests before the filter is applied."""
+
+PREVIEW_SECONDS = 0.08
+"""How long the cursor rests before its finding is loaded: a program of 200 lines takes 0.1 s to colour."""
+
+SORTS = ("-id", "-seen", "-count", "size", "state", "stage", "bucket", "title", "dtype")
+
+
+class TriageApp(Threads):
+    """Triage of one store."""
+
+    TITLE = "workbench triage"
+    CSS_PATH = "triage.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (116, "-wide")]  # noqa: RUF012 - as Textual declares it
+
+    HELP = """
+    # Triage
+
+    Marked findings that are shown are acted on, else the one under the cursor. Everything but the written files can be undone.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "Filter", id="triage.filter", key_display="/"),
+        Binding("left_square_bracket", "tab(-1)", "Tab left", show=False, id="triage.tab-left"),
+        Binding("right_square_bracket", "tab(1)", "Tabs", id="triage.tab-right", key_display="[ ]"),
+        Binding("l", "label", "Label", id="triage.label"),
+        Binding("s", "state", "State", id="triage.state"),
+        Binding("u,z", "undo", "Undo", id="triage.undo"),
+        Binding("Z", "redo", "Redo", show=False, id="triage.redo"),
+        Binding("x", "draft", "Export", id="triage.export"),
+        Binding("r", "reduce", "Reduce", id="triage.reduce"),
+        Binding("c", "recheck", "Re-check", id="triage.recheck"),
+        Binding("e", "edit", "Edit", show=False, id="triage.edit"),
+        Binding("y", "copy", "Copy", show=False, id="triage.copy"),
+        Binding("o", "view", "Other text", show=False, id="triage.view"),
+        Binding("S", "sort", "Sort", show=False, id="triage.sort"),
+        Binding("delete", "delete", "Delete", show=False, id="triage.delete"),
+        Binding("question_mark", "help", "Help", id="triage.help", key_display="?"),
+        Binding("q", "quit", "Quit", id="triage.quit"),
+    ]
+
+    def __init__(self, path: Path, *, query: str = "", folder: Path | None = None) -> None:
+        super().__init__(path)
+        self.folder = folder or Path.cwd()
+        self._query = query
+        self._order = "-id"
+        self._total = 0
+        self._trouble = ""
+
+    def compose(self) -> ComposeResult:
+        """Filter above, list and detail, status and keys below."""
+        yield QueryBar(self._query, id="bar")
+        with Container(id="main"):
+            with Vertical(id="left"):
+                yield FindingList(id="findings")
+            yield DetailPane(id="detail")
+        yield StatusLine(str(self.path), id="status")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Start to look."""
+        self.findings.empty = ("Loading …", "")
+        self.findings.focus()
+        self._poll()
+        self.set_interval(POLL_SECONDS, self._poll)
+
+    def on_unmount(self) -> None:
+        """Let go of the store."""
+        self.source.close()
+
+    @property
+    def findings(self) -> FindingList:
+        """The list."""
+        return self.screen_stack[0].query_one(FindingList)
+
+    @property
+    def pane(self) -> DetailPane:
+        """The detail pane."""
+        return self.screen_stack[0].query_one(DetailPane)
+
+    @property
+    def bar(self) -> QueryBar:
+        """The query bar."""
+        return self.screen_stack[0].query_one(QueryBar)
+
+    @property
+    def status(self) -> StatusLine:
+        """The status line."""
+        return self.screen_stack[0].query_one(StatusLine)
+
+    # what threads and widgets say
+
+    def on_store_changed(self) -> None:
+        """Somebody committed: list, detail and draft anew, cursor and marks stay."""
+        self._list(self._query, self._order)
+        if self.findings.current is not None:
+            self._load_detail(self.findings.current)
+        if isinstance(self.screen, DraftScreen):
+            self._load_draft(self.screen.finding_id)
+
+    def on_store_trouble(self, event: messages.StoreTrouble) -> None:
+        """Say it once, keep what is on the screen; say when it is over."""
+        if event.text == self._trouble:
+            return
+        self._trouble = event.text
+        self.status.trouble(event.text, event.hint)
+        if event.text and not self.findings.ids:
+            self.findings.empty = (event.text, event.hint)
+            self.findings.refresh()
+
+    def on_listed(self, event: messages.Listed) -> None:
+        """New ids for the list."""
+        if event.text != self._query or event.order != self._order:
+            return
+        findings, stay = self.findings, self._shown == (event.text, event.order)
+        self._shown = (event.text, event.order)
+        self._total = event.total
+        findings.empty = self._empty_words(event.total)
+        findings.show_ids(event.ids, event.order, stay=stay)
+        self._count()
+
+    _shown: tuple[str, str] | None = None
+
+    def _empty_words(self, total: int) -> tuple[str, str]:
+        if total:
+            return f"None of {total} findings match the filter.", "esc in the filter takes it back; / edits it"
+        return "No findings yet.", "workbench fuzz --minutes 2     finds some; this list fills by itself"
+
+    def on_query_failed(self, event: messages.QueryFailed) -> None:
+        """Say in the bar what is wrong with the filter."""
+        if event.text == self.bar.text:
+            self.bar.complain(event.problem, event.hint)
+
+    def on_rows_loaded(self, event: messages.RowsLoaded) -> None:
+        """Rows for the list."""
+        self.findings.give(event.asked, event.rows, event.version)
+
+    def on_detail_loaded(self, event: messages.DetailLoaded) -> None:
+        """The detail of the finding under the cursor."""
+        if event.finding_id == self.findings.current:
+            self.pane.show(event.detail)
+
+    def on_rows_failed(self) -> None:
+        """The store was in the way; ask again with the next poll."""
+        self.findings.ask_again()
+
+    def on_working(self, event: messages.Working) -> None:
+        """What workers do."""
+        self.status.working(event.workers, event.running, event.queued)
+
+    def on_draft_loaded(self, event: messages.DraftLoaded) -> None:
+        """A draft for the preview that is open."""
+        if isinstance(self.screen, DraftScreen) and self.screen.finding_id == event.finding_id:
+            self.screen.show(event.view)
+
+    def on_written(self, event: messages.Written) -> None:
+        """A change was made; the poll will show it, but not wait for it."""
+        self.status.say(f"✓ {event.text}")
+        self._poll()
+
+    def on_write_failed(self, event: messages.WriteFailed) -> None:
+        """A change was refused."""
+        self.status.say(f"✗ {event.problem}" + (f" — {event.hint}" if event.hint else ""))
+
+    def on_finding_list_rows_wanted(self, event: FindingList.RowsWanted) -> None:
+        """A page of the list."""
+        self._load_rows(list(event.ids), event.version)
+
+    def on_finding_list_highlighted(self, event: FindingList.Highlighted) -> None:
+        """The preview follows the cursor when it rests."""
+        if event.finding_id is None:
+            self.pane.show(None)
+            return
+        chosen = event.finding_id
+        self.set_timer(PREVIEW_SECONDS, lambda: self._load_detail(chosen) if self.findings.current == chosen else None)
+
+    def on_finding_list_opened(self) -> None:
+        """Into the detail."""
+        self.pane.query_one(DetailScroll).focus()
+
+    def on_finding_list_marks_changed(self) -> None:
+        """Say how many."""
+        self._count()
+
+    def on_finding_list_sort_wanted(self, event: FindingList.SortWanted) -> None:
+        """Sort by this; again: the other way round."""
+        self._sort(f"-{event.order}" if self._order == event.order else event.order)
+
+    def on_query_bar_changed(self, event: QueryBar.Changed) -> None:
+        """Filter; a finished filter gives the keys back to the list."""
+        if event.done:
+            self._apply(event.text)
+            self.findings.focus()
+            return
+        self.set_timer(TYPING_SECONDS, lambda: self._apply(event.text) if self.bar.text == event.text else None)
+
+    def _apply(self, text: str) -> None:
+        if text != self._query:
+            self._query = text
+            self._list(text, self._order)
+
+    def _sort(self, order: str) -> None:
+        self._order = order
+        self._list(self._query, order)
+
+    def _count(self) -> None:
+        findings = self.findings
+        marked, hidden = findings.targets()
+        any_marked = bool(findings.marks.all(findings.ids, findings.cursor))
+        self.status.count(len(findings.ids), self._total, len(marked) if any_marked else 0, hidden)
+
+    # actions
+
+    def action_filter(self) -> None:
+        """Edit the filter."""
+        self.bar.edit()
+
+    def action_tab(self, by: int) -> None:
+        """The next tab of the detail."""
+        self.pane.next_tab(by)
+
+    def action_view(self) -> None:
+        """Reduced, original, side by side."""
+        self.pane.next_view()
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        place = SORTS.index(self._order) if self._order in SORTS else -1
+        self._sort(SORTS[(place + 1) % len(SORTS)])
+        self.status.say(f"sorted by {self._order.removeprefix('-')}")
+
+    def action_undo(self) -> None:
+        """Take back the last change."""
+        self._write(self.writer.undo)
+
+    def action_redo(self) -> None:
+        """Do it again."""
+        self._write(self.writer.redo)
+
+    def action_label(self) -> None:
+        """Ask for labels."""
+        ids, asked = self._targets("Label")
+        if not ids:
+            return
+        row = self.findings.current_row
+        current = row.labels if row and len(ids) == 1 else ()
+
+        def answered(answer: LabelAnswer | None) -> None:
+            if answer:
+                self._write(lambda: self.writer.label(ids, answer.add, answer.remove))
+
+        self.push_screen(LabelDialog(asked, current, self._known_labels()), answered)
+
+    def _known_labels(self) -> list[str]:
+        return sorted({label for row in self.findings.loaded() for label in row.labels})
+
+    def action_state(self) -> None:
+        """Ask for a state."""
+        ids, asked = self._targets("State of")
+        if not ids:
+            return
+        row = self.findings.current_row
+
+        def answered(answer: StateAnswer | None) -> None:
+            if answer:
+                self._write(lambda: self.writer.state(ids, answer.state, answer.why, answer.duplicate_of))
+
+        self.push_screen(StateDialog(asked, row.state if row and len(ids) == 1 else None), answered)
+
+    def action_delete(self) -> None:
+        """Ask, then delete."""
+        ids, asked = self._targets("Delete")
+        if not ids:
+            return
+
+        def answered(yes: bool | None) -> None:  # noqa: FBT001 - Textual calls it
+            if yes:
+                self._write(lambda: self.writer.delete(ids))
+
+        self.push_screen(ConfirmDialog(f"{asked}? Undo brings back."), answered)
+
+    def action_reduce(self) -> None:
+        """Queue reductions."""
+        self._queue(JobKind.REDUCE, "Reduce")
+
+    def action_recheck(self) -> None:
+        """Queue re-checks."""
+        self._queue(JobKind.RECHECK, "Re-check")
+
+    def _queue(self, kind: JobKind, verb: str) -> None:
+        ids, asked = self._targets(verb)
+        if ids:
+            self.status.say(f"… {asked}")
+            self._write(lambda: self.writer.queue(kind, ids))
+
+    def _targets(self, verb: str) -> tuple[list[int], str]:
+        """What an action is done to, and the words for it: how many, and how many marks the filter hides."""
+        ids, hidden = self.findings.targets()
+        if not ids:
+            self.status.say("✗ nothing is marked and shown, so nothing was done" if hidden else "✗ no finding is chosen")
+            return [], ""
+        what = f"finding {ids[0]}" if len(ids) == 1 else f"{len(ids)} marked findings"
+        left = f" ({hidden} more marked, hidden by the filter: not touched)" if hidden else ""
+        return ids, f"{verb} {what}{left}"
+
+    def action_draft(self) -> None:
+        """Preview the issue draft of the finding under the cursor."""
+        if self.findings.current is None:
+            self.status.say("✗ no finding is chosen")
+            return
+        self.push_screen(DraftScreen(self.findings.current))
+        self._load_draft(self.findings.current)
+
+    def on_draft_screen_gates_wanted(self, event: DraftScreen.GatesWanted) -> None:
+        """Queue the gates."""
+        self._write(lambda: self.writer.queue(JobKind.GATES, [event.finding_id]))
+        self.notify(f"gates of finding {event.finding_id} queued", markup=False)
+
+    def on_draft_screen_write_wanted(self, event: DraftScreen.WriteWanted) -> None:
+        """Write the files."""
+        self._write(lambda: self.writer.export(event.finding_id, self.folder, forced=event.forced))
+
+    def action_copy(self) -> None:
+        """Copy the program that is shown."""
+        source = self.pane.source()
+        if source:
+            self.copy_to_clipboard(source)
+            self.status.say("✓ program copied")
+
+    def action_edit(self) -> None:
+        """Open the program in $EDITOR; a changed text is queued as a re-check of its own."""
+        source, finding = self.pane.source(), self.findings.current
+        if source is None or finding is None:
+            return
+        try:
+            with self.suspend():
+                edited = edit(source, f"finding_{finding}.py")
+        except WorkbenchError as error:
+            self.status.say(f"✗ {error.message} — {error.hint}")
+            return
+        if edited == source:
+            self.status.say("unchanged: nothing was queued")
+            return
+        self._write(lambda: self.writer.queue(JobKind.RECHECK, [finding], {"source": edited}))
+
+    def action_help(self) -> None:
+        """Show or hide the help."""
+        if self.screen.query(HelpPanel):
+            self.action_hide_help_panel()
+        else:
+            self.action_show_help_panel()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every action by name, and filters that are often wanted."""
+        yield from super().get_system_commands(screen)
+        for binding in self.BINDINGS:
+            if isinstance(binding, Binding) and not binding.action.startswith("tab"):
+                yield SystemCommand(binding.description, f"key {binding.key_display or binding.key}", self._runner(binding.action))
+        for state, mark in MARKS.items():
+            yield SystemCommand(f"Show {state}", f"filter {mark} state:{state}", lambda s=state: self.bar.set_text(f"state:{s}"))
+        yield SystemCommand("Show all", "no filter", lambda: self.bar.set_text(""))
+
+    def _runner(self, action: str) -> Callable[[], None]:
+        def run() -> None:
+            self.call_later(self.run_action, action)
+
+        return run

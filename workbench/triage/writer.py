@@ -1,0 +1,84 @@
+"""Changes to the store, each in one short call of its own: open, change, close. Used in threads; says in words what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from store import Store, open_store
+from store.records import State
+from store.rows import JobKind
+from workbench.commands.changes import actor
+from workbench.errors import StoreError
+from workbench.export.draft import draft
+from workbench.export.environment import environment
+from workbench.export.files import write_draft
+from workbench.export.gates import stored_report, subject_of, unrun
+from workbench.triage.detached import start_worker
+
+PATIENCE = 5.0
+"""Seconds to wait for another process's transaction before saying so."""
+
+
+class Writer:
+    """What a person can change. Every method returns a sentence for the status line and may raise WorkbenchError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def label(self, ids: Sequence[int], add: Sequence[str], remove: Sequence[str]) -> str:
+        """Put labels on and take them off."""
+        with self._open() as store:
+            changed = store.label(ids, add, remove, actor=actor())
+        signs = " ".join([*(f"+{a}" for a in add), *(f"-{r}" for r in remove)])
+        return f"labels {signs}: {_count(changed)} changed"
+
+    def state(self, ids: Sequence[int], state: State, why: str, duplicate_of: int | None) -> str:
+        """Set the state."""
+        with self._open() as store:
+            changed = store.set_state(ids, state, actor=actor(), why=why, duplicate_of=duplicate_of)
+        return f"state {state}: {_count(changed)} changed"
+
+    def delete(self, ids: Sequence[int]) -> str:
+        """Hide findings; undo brings them back."""
+        with self._open() as store:
+            changed = store.delete(ids, actor=actor())
+        return f"{_count(changed)} deleted; u brings back"
+
+    def undo(self) -> str:
+        """Take back this person's last change."""
+        with self._open() as store:
+            return store.undo(actor()) or "nothing to undo"
+
+    def redo(self) -> str:
+        """Do again what was undone last."""
+        with self._open() as store:
+            return store.redo(actor()) or "nothing to redo"
+
+    def queue(self, kind: JobKind, ids: Sequence[int], payload: dict[str, str] | None = None) -> str:
+        """Queue jobs, and start a worker when none is alive."""
+        with self._open() as store:
+            with store.together():
+                for finding in ids:
+                    store.enqueue(kind, finding, payload or {}, actor=actor())
+            alive = bool(store.workers())
+        started = "" if alive else f"; {start_worker(self.path)}"
+        return f"{kind} queued for {_count(ids)}{started}"
+
+    def export(self, finding: int, folder: Path, *, forced: bool) -> str:
+        """Write the draft and its repro into ``folder``; the versions are asked of a subprocess."""
+        with self._open() as store:
+            subject = subject_of(store, finding)
+            report = stored_report(store, subject) or unrun(subject)
+            runs = store.runs(finding)
+        written = write_draft(draft(subject, report, environment(), runs=runs, forced=forced), folder)
+        return f"wrote {', '.join(str(p) for p in written)}"
+
+    def _open(self) -> Store:
+        if not self.path.exists():
+            raise StoreError(f"{self.path}: the store is not there", "nothing was changed")
+        return open_store(self.path, timeout=PATIENCE)
+
+
+def _count(ids: Sequence[int]) -> str:
+    return f"finding {ids[0]}" if len(ids) == 1 else f"{len(ids)} findings"
