@@ -39,6 +39,31 @@ def modes() -> dict[str, Any]:
     }
 
 
+class Restore:
+    """Leaves the modes as they were: what one execution leaves on must not reach the next in the same process."""
+
+    def __enter__(self) -> None:
+        self.before = modes()
+
+    def __exit__(self, *_: object) -> None:
+        before = self.before
+        while torch._C._len_torch_function_stack() > before["function_modes"]:
+            torch._C._pop_torch_function_stack()
+        while torch._C._len_torch_dispatch_stack() > before["dispatch_modes"]:
+            torch._C._pop_torch_dispatch_stack()
+        torch.set_grad_enabled(before["grad"])
+        torch.set_autocast_enabled("cpu", before["autocast_cpu"])
+        torch.set_autocast_dtype("cpu", getattr(torch, before["autocast_dtype"]))
+        torch.set_autocast_cache_enabled(before["autocast_cache"])
+        torch.clear_autocast_cache()
+        while modes()["autocast_nesting"] > before["autocast_nesting"]:
+            torch.autocast_decrement_nesting()
+        torch.set_default_dtype(getattr(torch, before["default_dtype"]))
+        torch.use_deterministic_algorithms(before["deterministic"], warn_only=before["deterministic_warn_only"])
+        torch.set_float32_matmul_precision(before["matmul_precision"])
+        torch.set_warn_always(before["warn_always"])
+
+
 def _default_device() -> str:
     try:
         return str(torch.get_default_device())

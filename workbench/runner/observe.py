@@ -32,7 +32,8 @@ class Leaf:
 class Recorder:
     """Collects the leaves, descriptions and bytes of one run, section by section."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_bytes: bool = True) -> None:
+        self.keep_bytes = keep_bytes
         self.leaves: list[Leaf] = []
         self.blobs = bytearray()
         self.python: dict[str, Any] = {}
@@ -57,7 +58,7 @@ class Recorder:
         try:
             self._fill(leaf)
         except Exception as error:  # an exotic tensor may refuse any question
-            entry.setdefault("kind", "unreadable")
+            entry.update(kind="unreadable", dtype=entry.get("dtype", "unknown"), shape=entry.get("shape", []))
             entry["unreadable"] = f"{type(error).__name__}: {error}"[:300]
         return {"tensor": path}
 
@@ -72,7 +73,8 @@ class Recorder:
             entry.update(stride=[_size(s) for s in tensor.stride()], offset=_size(tensor.storage_offset()))
             plain = tensor.detach()
             leaf.plain = plain if type(plain) is torch.Tensor else plain.as_subclass(torch.Tensor)
-            entry["blob"] = self.blob(leaf.plain)
+            if self.keep_bytes:
+                entry["blob"] = self.blob(leaf.plain)
 
     def _parts(self, leaf: Leaf) -> None:
         for name, part in parts_of(leaf.tensor, leaf.entry["kind"]):

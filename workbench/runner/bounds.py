@@ -1,0 +1,105 @@
+"""Action ``nudge``: how far eager results move when inexact nodes are perturbed, over many seeds, each a new execution of the program."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from .exercise import Execution, execute
+from .modes import Restore
+from .nudge import Nudge
+from .observe import Leaf, Recorder, undisturbed
+from .protocol import Request
+from .results import document_of, sections
+
+
+class Bounds:
+    """Elementwise smallest and largest of one leaf, NaN left out, and where some seed gave NaN."""
+
+    def __init__(self, leaf: Leaf, values: torch.Tensor) -> None:
+        self.entry = {k: v for k, v in leaf.entry.items() if k not in ("blob", "same")}
+        self.low = torch.full_like(values, float("inf"))
+        self.high = torch.full_like(values, float("-inf"))
+        self.nan = torch.zeros(values.shape, dtype=torch.bool)
+        self.add(values)
+
+    def add(self, values: torch.Tensor) -> None:
+        """Take one more seed's values in."""
+        self.low = torch.fmin(self.low, values)
+        self.high = torch.fmax(self.high, values)
+        self.nan |= values.isnan()
+
+
+def nudged(request: Request) -> tuple[dict[str, Any], bytes]:
+    """Bounds of every leaf over ``request.seeds``; a seed that does not return, or returns leaves of other shape, is counted and left out."""
+    plan = request.options.get("plan") or []
+    found: dict[str, Bounds] = {}
+    counts: Counter[str] = Counter(returned=0, failed=0, structure=0)
+    last = Execution()
+    for seed in request.seeds:
+        mode = Nudge(seed, plan)
+        with Restore(), _fresh_modules(request.folder):
+            last = execute(request, request.leaf, mode)
+            _take(last, request, found, counts)
+        counts.update({f"nodes {k}": v for k, v in mode.counts.items() if k != "nodes"})
+    if counts["returned"]:
+        last.error = None
+    document = document_of(last, request)
+    document["facts"]["nudge"] = dict(counts)
+    recorder = Recorder()
+    for bounds in found.values():
+        places = {name: recorder.blob(getattr(bounds, name)) for name in ("low", "high", "nan")}
+        document["leaves"].append({**bounds.entry, **places})
+    return document, bytes(recorder.blobs)
+
+
+def _take(execution: Execution, request: Request, found: dict[str, Bounds], counts: Counter[str]) -> None:
+    if execution.outcome != "returned":
+        counts["failed"] += 1
+        return
+    recorder = Recorder(keep_bytes=False)
+    with undisturbed():
+        sections(recorder, execution, request)
+        leaves = {leaf.path: (leaf, wide(leaf.plain)) for leaf in recorder.leaves if leaf.plain is not None}
+    if found and {p: b.low.shape for p, b in found.items()} != {p: v.shape for p, (_, v) in leaves.items()}:
+        counts["structure"] += 1
+        return
+    counts["returned"] += 1
+    for path, (leaf, values) in leaves.items():
+        if path in found:
+            found[path].add(values)
+        else:
+            found[path] = Bounds(leaf, values)
+
+
+def wide(tensor: torch.Tensor) -> torch.Tensor:
+    """Elements as float64 in host memory, real and imaginary parts in a last axis of 2."""
+    dense = tensor.detach().resolve_conj().resolve_neg().cpu()
+    if dense.is_complex():
+        dense = torch.view_as_real(dense.to(torch.complex128))
+    return dense.to(torch.float64).contiguous()
+
+
+class _fresh_modules:
+    """Modules that the program imports from its own folder are imported anew by the next execution."""
+
+    def __init__(self, folder: str | None) -> None:
+        self.folder = folder
+        self.before: set[str] = set()
+
+    def __enter__(self) -> None:
+        self.before = set(sys.modules)
+
+    def __exit__(self, *_: object) -> None:
+        for name in _within(self.folder, set(sys.modules) - self.before):
+            del sys.modules[name]
+
+
+def _within(folder: str | None, names: Iterable[str]) -> list[str]:
+    if folder is None:
+        return []
+    return [n for n in names if str(getattr(sys.modules[n], "__file__", None) or "").startswith(folder)]
