@@ -22,14 +22,15 @@ _CHUNK = 500
 
 def change(c: sqlite3.Connection, step: Step, kind: str, ids: Sequence[int], values: Mapping[str, JSON]) -> list[int]:
     """Set the same ``values`` on findings; returns those that changed. A finding that has them already gets no event."""
-    changed, left = [], set()
+    changed: list[int] = []
+    left: set[int] = set()
     for row in current(c, ids, tuple(values)):
         before = {name: row[name] for name in values}
         if before != dict(values):
             changed.append(row["id"])
-            left.add(before.get("bucket_id"))
+            left |= {before["bucket_id"]} if "bucket_id" in before else set()
             put(c, step, kind, row["id"], before, values)
-    settle(c, changed, values, left_buckets=left - {None})
+    settle(c, changed, values, left_buckets=left)
     return changed
 
 

@@ -118,6 +118,11 @@ def rename(c: sqlite3.Connection, finding_id: int, title: str, *, actor: str) ->
     return changes.change(c, new_step(c, actor), "title", [finding_id], {"title": plain})
 
 
+def assign(c: sqlite3.Connection, ids: Sequence[int], assignee: str, *, actor: str, why: str) -> list[int]:
+    """Give findings to a person or, with an empty name, to nobody; one undo step."""
+    return changes.change(c, new_step(c, actor, why), "assignee", ids, {"assignee": " ".join(assignee.split())})
+
+
 def delete(c: sqlite3.Connection, ids: Sequence[int], *, actor: str, why: str) -> list[int]:
     """Hide findings, one undo step."""
     changes.current(c, ids, ())

@@ -178,7 +178,7 @@ class Store:
     def assign(self, ids: Sequence[int], assignee: str, *, actor: str, why: str = "") -> list[int]:
         """Give findings to a person; an empty name gives them to nobody. Returns those that changed."""
         with self._connection.write() as c:
-            return findings.change(c, ids, {"assignee": assignee.strip()}, actor=actor, why=why)
+            return findings.assign(c, ids, assignee, actor=actor, why=why)
 
     def rename(self, finding_id: int, title: str, *, actor: str) -> list[int]:
         """Give a finding another title."""

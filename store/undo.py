@@ -9,7 +9,8 @@ import sqlite3
 
 from store import changes, labels
 from store.errors import NotFoundError
-from store.events import Event, Step, new_step, of_step
+from store.events import Step, new_step, of_step
+from store.rows import Event
 
 _LIVE_UNDO = "NOT EXISTS (SELECT 1 FROM events r WHERE r.undoes = u.step)"
 _UNDONE = f"EXISTS (SELECT 1 FROM events u WHERE u.undoes = e.step AND {_LIVE_UNDO})"
