@@ -29,3 +29,20 @@ def parse_labels(words: Sequence[str]) -> tuple[list[str], list[str]]:
     if both:
         raise WorkbenchError(f"label {both[0]} is both put on and taken off", "write it once")
     return add, remove
+
+
+def split_ids(words: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Leading finding numbers, and what follows them; WorkbenchError when there are none."""
+    ids: list[int] = []
+    for place, word in enumerate(words):
+        if not word.isascii() or not word.isdigit():
+            rest = list(words[place:])
+            break
+        ids.append(int(word))
+    else:
+        rest = []
+    if not ids:
+        raise WorkbenchError(
+            f"{words[0] if words else 'nothing'!r} is no finding number", "begin with the findings' numbers; workbench list shows them"
+        )
+    return list(dict.fromkeys(ids)), rest

@@ -18,8 +18,8 @@ def command(query: tuple[str, ...], db: str | None) -> None:
     path = database(db)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise WorkbenchError("triage needs a terminal", "without one: workbench list, show, label, state, export")
-    from store import open_store  # noqa: PLC0415 - not for --help
-    from workbench.triage.app import TriageApp  # noqa: PLC0415 - Textual takes 0.25 s
+    from store import open_store
+    from workbench.triage.app import TriageApp
 
     if not path.exists():
         open_store(path).close()

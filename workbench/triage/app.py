@@ -315,8 +315,10 @@ class TriageApp(Threads):
         self._queue(JobKind.REDUCE, "Reduce")
 
     def action_recheck(self) -> None:
-        """Queue re-checks."""
-        self._queue(JobKind.RECHECK, "Re-check")
+        """Queue re-checks; with the ladder where the finding has none."""
+        detail = self.pane.detail
+        without = detail is not None and detail.row.id == self.findings.current and not detail.laddered.ladder
+        self._queue(JobKind.LADDER if without else JobKind.RECHECK, "Re-check")
 
     def _queue(self, kind: JobKind, verb: str) -> None:
         ids, asked = self._targets(verb)
@@ -359,7 +361,7 @@ class TriageApp(Threads):
             self.status.say("✓ program copied")
 
     def action_edit(self) -> None:
-        """Open the program in $EDITOR; a changed text is queued as a re-check of its own."""
+        """Open the program in $EDITOR; a changed text is kept as a file, and the status line says how to judge it."""
         source, finding = self.pane.source(), self.findings.current
         if source is None or finding is None:
             return
@@ -370,9 +372,9 @@ class TriageApp(Threads):
             self.status.say(f"✗ {error.message} — {error.hint}")
             return
         if edited == source:
-            self.status.say("unchanged: nothing was queued")
+            self.status.say("unchanged: nothing was kept")
             return
-        self._write(lambda: self.writer.queue(JobKind.RECHECK, [finding], {"source": edited}))
+        self._write(lambda: self.writer.save_edit(finding, edited, self.folder))
 
     def action_help(self) -> None:
         """Show or hide the help."""

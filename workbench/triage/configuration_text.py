@@ -42,7 +42,7 @@ def _configuration(detail: Detail) -> list[Content]:
 
 
 def _ladder(detail: Detail) -> list[Content]:
-    verdict = detail.shown
+    verdict = detail.laddered
     lines = [_head("Ladder")]
     for stage, backend in LADDER.items():
         if backend in verdict.ladder:

@@ -112,6 +112,7 @@ class DetailPane(Vertical):
             "warnings": warnings_content,
             "history": history_content,
         }
+        text.set_class(self.tab in ("program", "differences"), "-unwrapped")
         text.update(draw[self.tab](self.detail))
         if top:
             self.query_one(DetailScroll).scroll_home(animate=False)

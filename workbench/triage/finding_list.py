@@ -246,6 +246,8 @@ class FindingList(ScrollView, can_focus=True):
     def _moved(self) -> None:
         self.refresh()
         self._want()
+        if self.marks.ranging:
+            self.post_message(self.MarksChanged())
         if self.current != self._told:
             self._told = self.current
             self.post_message(self.Highlighted(self.current))

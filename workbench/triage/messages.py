@@ -26,12 +26,18 @@ class Detail:
     members: tuple[int, ...]
     events: tuple[Event, ...]
     runs: tuple[Run, ...]
+    ladder: Verdict | None
     jobs: tuple[Job, ...]
 
     @property
     def shown(self) -> Verdict:
         """The verdict on the smallest program."""
         return self.reduced_verdict or self.verdict
+
+    @property
+    def laddered(self) -> Verdict:
+        """The verdict whose ladder is shown: of the smallest program, else of a ladder run later."""
+        return self.ladder if self.ladder and not self.shown.ladder else self.shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,8 @@ class Source:
 
         def ask(store: Store) -> Detail:
             row = store.finding(finding_id)
+            runs = store.runs(finding_id)
+            rungs = next((run for run in runs if run.purpose == "ladder"), None)
             jobs = [job for job in store.jobs(limit=200) if job.finding_id == finding_id]
             return Detail(
                 row=row,
@@ -63,7 +65,8 @@ class Source:
                 bucket=store.bucket(row.bucket),
                 members=tuple(store.ids(f"bucket:{row.bucket}", "id")[:50]),
                 events=tuple(store.events(finding_id, 200)),
-                runs=tuple(store.runs(finding_id)),
+                runs=tuple(runs),
+                ladder=store.run_verdict(rungs.id) if rungs else None,
                 jobs=tuple(jobs),
             )
 

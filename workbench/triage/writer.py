@@ -12,7 +12,7 @@ from workbench.commands.changes import actor
 from workbench.errors import StoreError
 from workbench.export.draft import draft
 from workbench.export.environment import environment
-from workbench.export.files import write_draft
+from workbench.export.files import write_draft, write_new
 from workbench.export.gates import stored_report, subject_of, unrun
 from workbench.triage.detached import start_worker
 
@@ -55,12 +55,12 @@ class Writer:
         with self._open() as store:
             return store.redo(actor()) or "nothing to redo"
 
-    def queue(self, kind: JobKind, ids: Sequence[int], payload: dict[str, str] | None = None) -> str:
+    def queue(self, kind: JobKind, ids: Sequence[int]) -> str:
         """Queue jobs, and start a worker when none is alive."""
         with self._open() as store:
             with store.together():
                 for finding in ids:
-                    store.enqueue(kind, finding, payload or {}, actor=actor())
+                    store.enqueue(kind, finding, {}, actor=actor())
             alive = bool(store.workers())
         started = "" if alive else f"; {start_worker(self.path)}"
         return f"{kind} queued for {_count(ids)}{started}"
@@ -73,6 +73,11 @@ class Writer:
             runs = store.runs(finding)
         written = write_draft(draft(subject, report, environment(), runs=runs, forced=forced), folder)
         return f"wrote {', '.join(str(p) for p in written)}"
+
+    def save_edit(self, finding: int, source: str, folder: Path) -> str:
+        """Keep an edited program as a file; judging it is a command of its own, as nothing is run here."""
+        path = write_new(folder / f"finding-{finding}-edited.py", source)
+        return f"kept as {path.name}: workbench check --save {path.name}"
 
     def _open(self) -> Store:
         if not self.path.exists():
