@@ -9,12 +9,12 @@ from pathlib import Path
 
 import platformdirs
 
+from workbench.runner import layers
+
 ALLOWED = frozenset(
     {
         "PATH",
         "HOME",
-        "USER",
-        "LOGNAME",
         "LANG",
         "LC_ALL",
         "LC_CTYPE",
@@ -47,6 +47,7 @@ FIXED: Mapping[str, str] = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    "LOGNAME": "workbench",  # part of the header folder's name, and must not change with the user namespace
 }
 
 LINKERS = ("mold", "ld.gold")
@@ -57,11 +58,11 @@ def clean(python: str, folder: Path, without: tuple[str, ...] = ()) -> dict[str,
     """The whole environment of a server that lives in ``folder``."""
     environment = {name: value for name, value in os.environ.items() if name in ALLOWED}
     environment |= FIXED
-    environment["TMPDIR"] = str(header_folder())  # torch fixes the place of precompiled headers from it, at import
+    environment["TMPDIR"] = environment["WORKBENCH_HEADERS"] = str(header_folder())  # torch takes the place of headers from it, at import
     environment["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "inductor")
     environment["TRITON_CACHE_DIR"] = str(folder / "triton")
     if without:
-        environment["WORKBENCH_WITHOUT"] = ",".join(without)
+        environment[layers.VARIABLE] = ",".join(without)
     compiler_path = linker_folder(folder)
     if compiler_path:
         environment["COMPILER_PATH"] = str(compiler_path)

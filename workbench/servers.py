@@ -177,5 +177,5 @@ def _last_line(text: str) -> str:
     return (text.strip().splitlines() or [""])[-1]
 
 
-STATUS_OF = {"timeout": "timeout", "memory": "memory", "processes": "memory", "result": "output", "died": "died"}
+STATUS_OF = {"timeout": "timeout", "memory": "memory", "processes": "memory", "result": "output", "died": "died", "sandbox": "died"}
 """How a run ended, in the words of ``Run.status``; more processes than allowed count as memory."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import os
 import sys
 import tempfile
 from typing import Any, NoReturn
 
-from . import protocol
+from . import kernel, protocol
 
 
-def run(body: bytes, request: protocol.Request, result: int, output: int) -> NoReturn:
+def run(request: protocol.Request, result: int, output: int) -> NoReturn:
     """Handle the request and leave the process without running anybody's exit handlers."""
     result = _streams(result, output)
     _folders(request)
@@ -35,11 +34,8 @@ def _handle(request: protocol.Request) -> tuple[dict[str, Any], bytes]:
         from . import environment
 
         return environment.describe(), b""
-    try:
-        from . import child
-    except ImportError:
-        exec(compile(request.source, request.filename, "exec"), {"__name__": "__main__"})
-        return {"outcome": "returned"}, b""
+    from . import child
+
     return child.handle(request)
 
 
@@ -73,7 +69,7 @@ def _flush() -> None:
             stream.flush()
         except (OSError, ValueError, AttributeError):
             continue
-    ctypes.CDLL(None).fflush(None)
+    kernel.flush_streams()
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -7,56 +7,108 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import socket
+import sys
+from dataclasses import asdict
 from typing import Any
 
-from . import sandbox, watch, wire
+from . import family, kernel, namespaces, watch, wire
+from .layers import LAYERS, PROCESSES, THREAD, USERS, switched_off
 from .protocol import Request
+from .warden import Nest, Warden
 
 
 def serve(descriptor: int) -> None:
     """Serve requests from the socket ``descriptor`` until it closes; never returns in a child."""
     connection = socket.socket(fileno=descriptor)
     connection.set_inheritable(False)
+    folder = os.getcwd()
     _die_with(connection)
     try:
-        facts = _prepare()
-        _stop_dying_with(connection)
-        wire.send_json(connection, facts)
+        Server(connection).loop()
+    except wire.Closed:
+        os.chdir("/")
+        shutil.rmtree(folder, ignore_errors=True)  # a host that was killed cannot
+
+
+class Server:
+    """One warm process and its warden."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._layers = LAYERS.keys() - switched_off()
+        if USERS in self._layers and not namespaces.become_nobody([sys.executable, os.__file__, os.getcwd()]):
+            self._layers -= {USERS}
+        self._warden = Warden(self._layers) if PROCESSES in self._layers else None  # while this process is small
+
+    def loop(self) -> None:
+        """Warm up, tell the host, serve."""
+        facts = _warm_up()
+        _stop_dying_with(self._connection)
+        wire.send_json(self._connection, facts)
         if "failed" in facts:
             return
-        watch.adopt_orphans()
+        if len(facts["threads"]) != 1:
+            self._layers -= {THREAD}
+        family.adopt_orphans()
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # no child looks into this process
+        weight = family.resident_mb([os.getpid()])
         while True:
-            body, descriptors = wire.receive(connection, 2)
-            report = _run(connection, body, descriptors)
-            wire.send_json(connection, report)
-    except wire.Closed:
-        return
+            body, descriptors = wire.receive(self._connection, 2)
+            report = self._run(Request.from_bytes(body), *descriptors)
+            growth = family.resident_mb([os.getpid()]) - weight
+            wire.send_json(self._connection, asdict(report) | {"growth_mb": growth})
+
+    def _run(self, request: Request, result: int, output: int) -> watch.Report:
+        """One request, one child; what became of it."""
+        from . import entry, headers, sandbox
+
+        settings = headers.needed(request)
+        if settings:
+            watch.wait_for(self._fork(lambda _: headers.build(settings)), headers.SECONDS)
+        status, status_end = os.pipe()
+
+        def child(nest: Nest | None) -> None:
+            os.close(status)
+            sandbox.enter(request, self._layers, nest, status_end)
+            entry.run(request, result, output)
+
+        relatives = self._fork(child)
+        for end in (result, output, status_end):
+            os.close(end)
+        return watch.until_gone(self._connection, relatives, status, request.limits)
+
+    def _fork(self, child: Any) -> family.Family:
+        """Fork into a nest when there are nests; the child calls ``child(nest)`` and ends."""
+        nest = self._warden.nest() if self._warden else None
+        if nest:
+            nest.aim()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self._connection.close()
+                if self._warden:
+                    self._warden.release()
+                child(nest)
+            finally:
+                os._exit(70)
+        return family.Family(pid, self._warden.pid if self._warden else 0, nest)
 
 
-def _prepare() -> dict[str, Any]:
-    from . import warmup
+def _warm_up() -> dict[str, Any]:
+    from . import entry, headers, sandbox, warmup  # noqa: F401 - imported here, not once a child
 
     try:
-        return warmup.prepare()
+        facts = warmup.prepare()
+        from . import child  # noqa: F401 - the same; it needs torch
+
+        headers.protect()
+        return facts
     except BaseException as error:
-        return {"failed": f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[-1]}"}
-
-
-def _run(connection: socket.socket, body: bytes, descriptors: list[int]) -> dict[str, Any]:
-    """One request, one child; what became of it."""
-    request = Request.from_bytes(body)
-    result, output = descriptors
-    status, status_end = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        connection.close()
-        os.close(status)
-        sandbox.enter(body, request, result, output, status_end)
-    for end in (result, output, status_end):
-        os.close(end)
-    return watch.until_gone(connection, pid, status, request.limits)
+        lines = str(error).strip().splitlines() or [""]
+        return {"failed": f"{type(error).__name__}: {lines[-1]}"}
 
 
 def _die_with(connection: socket.socket) -> None:
@@ -64,12 +116,10 @@ def _die_with(connection: socket.socket) -> None:
 
     (PR_SET_PDEATHSIG does not serve: it fires when the host's *thread* ends that started us.)
     """
-    if hasattr(fcntl, "F_SETOWN") and hasattr(os, "O_ASYNC"):
-        signal.signal(signal.SIGIO, signal.SIG_DFL)
-        fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) | os.O_ASYNC)
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) | os.O_ASYNC)
 
 
 def _stop_dying_with(connection: socket.socket) -> None:
-    if hasattr(os, "O_ASYNC"):
-        fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) & ~os.O_ASYNC)
+    fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) & ~os.O_ASYNC)

@@ -24,10 +24,10 @@ def prepare() -> dict[str, Any]:
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     inductor.compile_threads = 1
-    problem = _compile_trivial()
+    problem = compile_trivial()
     gc.collect()
     gc.freeze()  # children copy fewer pages
-    return {"torch": torch.__version__, "problem": problem, "threads": thread_names(), "pid": os.getpid()}
+    return {"torch": str(torch.__version__), "problem": problem, "threads": thread_names()}
 
 
 def thread_names() -> list[str]:
@@ -42,7 +42,7 @@ def thread_names() -> list[str]:
         return [thread.name for thread in threading.enumerate()]
 
 
-def _compile_trivial() -> str:
+def compile_trivial() -> str:
     """Compile and run one trivial kernel, so that children inherit compiler and precompiled header; why it failed, or empty."""
     import torch
 

@@ -1,118 +1,101 @@
-"""The server's eye on the one run it has: wall clock, memory and number of processes of the whole tree, and its end.
-
-Reads /proc only. A run is over when no process of it is left.
-"""
+"""The server's eye on the one run it has: wall clock, memory and number of processes of the whole family, and its end."""
 
 from __future__ import annotations
 
-import ctypes
+import json
 import os
 import select
 import signal
 import socket
 import time
+from dataclasses import dataclass, field
 from typing import Any
 
-from . import wire
+from . import kernel, wire
+from .family import Family, resident_mb
 from .protocol import Limits
 
 INTERVAL = 0.05
 """Seconds between looks; a process that touches pages as fast as it can gains some 150 MB in it."""
 
-PROCESSES = 512
-"""Processes of one run at once; a compile needs five."""
-
-_PR_SET_CHILD_SUBREAPER = 36
+PROCESSES = 600
+"""Processes of one run at once, where the kernel does not count them."""
 
 
-def adopt_orphans() -> None:
-    """Become the parent of every orphan below this process (Linux), so that none escapes ``until_gone``."""
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+@dataclass(slots=True)
+class Report:
+    """How a run ended, for the host.
+
+    how:     exited | timeout | memory | processes | sandbox
+    missing: isolation layers that the run did without
+    detail:  one sentence for people, empty when all is well
+    """
+
+    how: str = "exited"
+    rss_mb: int = 0
+    seconds: float = 0.0
+    missing: list[str] = field(default_factory=list)
+    detail: str = ""
 
 
-def until_gone(connection: socket.socket, pid: int, status: int, limits: Limits) -> dict[str, Any]:
-    """Wait for the run whose first process is ``pid``; kill all of it when it breaks a limit or the host goes away."""
+def until_gone(connection: socket.socket, family: Family, status: int, limits: Limits) -> Report:
+    """Wait for the run's child; end the whole family then, or when it breaks a limit, or when the host goes away (Closed)."""
     started = time.monotonic()
-    speaker = connection.fileno()
-    peak, ended, said = 0, "exited", b""
-    while True:
-        ready, _, _ = select.select([status, speaker], [], [], INTERVAL)
-        if status in ready:
-            part = os.read(status, 65536)
-            if not part:
-                break
-            said += part
-        if speaker in ready:  # the host never speaks during a run: it is gone or has given up
-            end_all()
-            raise wire.Closed
-        if time.monotonic() - started > limits.seconds:
-            ended = "timeout"
-            break
-        memory, count = usage(descendants(os.getpid()))
-        peak = max(peak, memory)
-        if memory > limits.memory_mb:
-            ended = "memory"
-            break
-        if count > PROCESSES:
-            ended = "processes"
-            break
-    os.close(status)
-    end_all()
-    return {"how": ended, "rss_mb": peak, "seconds": time.monotonic() - started, "growth_mb": 0, "missing": [], "detail": ""}
-
-
-def descendants(pid: int) -> list[int]:
-    """Every process below ``pid``, nearest first."""
-    found: list[int] = []
-    queue = [pid]
-    while queue:
-        parent = queue.pop()
-        try:
-            tasks = os.listdir(f"/proc/{parent}/task")
-        except OSError:
-            continue
-        for task in tasks:
-            try:
-                with open(f"/proc/{parent}/task/{task}/children") as file:
-                    children = [int(word) for word in file.read().split()]
-            except OSError:
-                continue
-            found += children
-            queue += children
-    return found
-
-
-def usage(pids: list[int]) -> tuple[int, int]:
-    """Resident memory in MB that these processes own (file pages aside), and how many they are."""
-    kilobytes = 0
-    for pid in pids:
-        try:
-            with open(f"/proc/{pid}/status") as file:
-                for line in file:
-                    if line.startswith(("RssAnon:", "RssShmem:")):
-                        kilobytes += int(line.split()[1])
-        except OSError:
-            continue
-    return kilobytes // 1024, len(pids)
-
-
-def end_all() -> None:
-    """Kill and reap every process below this one; returns when none is left."""
-    while True:
-        for pid in descendants(os.getpid()):
-            _kill(pid, signal.SIGSTOP)  # a stopped process forks no more
-        for pid in descendants(os.getpid()):
-            _kill(pid, signal.SIGKILL)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            return
-        time.sleep(0.001)
-
-
-def _kill(pid: int, number: int) -> None:
+    report = Report()
+    code: int | None = None
+    ended = kernel.pidfd(family.child)
+    watched = [connection.fileno(), *([] if ended is None else [ended])]
     try:
-        os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):
+        while code is None and report.how == "exited":
+            ready, _, _ = select.select(watched, [], [], INTERVAL if ended is not None else INTERVAL / 10)
+            if connection.fileno() in ready:  # the host never speaks during a run: it is gone or has given up
+                raise wire.Closed
+            code = _exit_code(family.child)
+            if code is None:
+                _enforce(report, limits, family.processes(), time.monotonic() - started)
+    finally:
+        if ended is not None:
+            os.close(ended)
+        family.end()
+    report.seconds = time.monotonic() - started
+    with open(status, "rb") as said:
+        _understand(report, said.read(), code)
+    return report
+
+
+def wait_for(family: Family, seconds: float) -> None:
+    """Wait for a child of ours that runs no program; end it and what it started after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and _exit_code(family.child) is None:
+        time.sleep(0.01)
+    family.end()
+
+
+def _exit_code(pid: int) -> int | None:
+    found, how = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(how) if found else None
+
+
+def _enforce(report: Report, limits: Limits, processes: list[int], elapsed: float) -> None:
+    memory = resident_mb(processes)
+    report.rss_mb = max(report.rss_mb, memory)
+    if elapsed > limits.seconds:
+        report.how, report.detail = "timeout", f"longer than {limits.seconds:g} s"
+    elif memory > limits.memory_mb:
+        report.how, report.detail = "memory", f"{memory} MB resident, more than {limits.memory_mb} MB"
+    elif len(processes) > PROCESSES:
+        report.how, report.detail = "processes", f"more than {PROCESSES} processes at once"
+
+
+def _understand(report: Report, said: bytes, code: int | None) -> None:
+    """Take over what the sandbox said of itself and how the child ended."""
+    facts: dict[str, Any] = json.loads(said) if said else {"failed": "its process died"}
+    report.missing = facts.get("missing", [])
+    if code is None:  # a limit ended it
         return
+    if "failed" in facts:
+        report.how, report.detail = "sandbox", f"the sandbox could not be set up: {facts['failed']}"
+    elif code < 0:
+        report.detail = f"ended by {signal.Signals(-code).name}"
+    elif code:
+        report.detail = f"ended with exit code {code} before its result"
