@@ -52,9 +52,18 @@ def _operations(tree: ast.Module) -> Iterator[ast.expr]:
                 continue
             if isinstance(node, ast.Attribute) and isinstance(above.get(id(node)), ast.Call) and above[id(node)].func is node:  # type: ignore[attr-defined]
                 continue
-            if isinstance(node, ast.Tuple | ast.List) and (len(node.elts) != 1 or not isinstance(above.get(id(node)), ast.Return)):
+            if isinstance(node, ast.Tuple | ast.List) and not _is_single_result(node, above):
                 continue
             yield node
+
+
+def _is_single_result(node: ast.Tuple | ast.List, above: dict[int, ast.AST]) -> bool:
+    """``return (x,)`` outside ``get_inputs``, which has to return a list."""
+    result = above.get(id(node))
+    function = above.get(id(result))
+    if len(node.elts) != 1 or not isinstance(result, ast.Return):
+        return False
+    return not (isinstance(function, ast.FunctionDef) and function.name in ("get_inputs", "get_init_inputs"))
 
 
 def _operands(node: ast.expr) -> list[ast.expr]:

@@ -7,10 +7,10 @@ import copy
 import re
 from collections.abc import Iterator
 
-from reducers.deadcode import tidy
+from reducers.deadcode import returned_list, tidy
 from reducers.inline import Renamer
 from reducers.names import BUILTIN, arguments, bindings
-from reducers.tree import HARNESS, bound_by, parse
+from reducers.tree import HARNESS, bound_by, function, parse
 
 LETTERS = ("x", "y", "z", "w", "u", "v", "a", "b", "c", "d", "e", "g", "h", "p", "q", "r", "s", "t")
 FUNCTIONS = ("f", "g", "h", "k", "helper", "helper2", "helper3")
@@ -22,6 +22,7 @@ def normalised(source: str) -> str:
     tree = tidy(parse(source))
     _rename(tree)
     _order(tree)
+    _list_inputs(tree)
     return laid_out(ast.unparse(ast.fix_missing_locations(tree)))
 
 
@@ -56,6 +57,8 @@ def _bare_return(line: str) -> str:
     match = re.fullmatch(r"(\s*)return \((.+)\)", line)
     if match is None:
         return line
+    if match[2].endswith(","):
+        return line
     bare = f"{match[1]}return {match[2]}"
     try:
         same = ast.dump(ast.parse(f"def f():\n return {match[2]}")) == ast.dump(ast.parse(f"def f():\n{' '}{line.strip()}"))
@@ -73,6 +76,13 @@ def _order(tree: ast.Module) -> None:
     rest = [s for s in tree.body if s not in imports and s not in last]
     imports.sort(key=lambda s: (isinstance(s, ast.ImportFrom), ast.unparse(s)))
     tree.body = [*imports, *rest, *last]
+
+
+def _list_inputs(tree: ast.Module) -> None:
+    """``return [x]`` rather than ``return (x,)``."""
+    maker = function(tree, "get_inputs")
+    if maker is not None and (made := returned_list(maker)) is not None:
+        maker.body[-1] = ast.Return(ast.List(made.elts, ast.Load()))
 
 
 def _rename(tree: ast.Module) -> None:

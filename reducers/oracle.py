@@ -103,6 +103,9 @@ class Oracle(Protocol):
     def flatten(self, candidate: Candidate) -> Sequence[str]:
         """The program as straight-line code below Dynamo: texts to try, best first; empty where it cannot be captured."""
 
+    def slices(self, candidate: Candidate) -> Sequence[str]:
+        """The last 1, 2, 4, ... operations of a straight-line program over recorded values of what comes before, smallest first."""
+
 
 class Journal(Protocol):
     """Remembers judgements and accepted steps, so that a killed reduction resumes to the same result without asking again."""

@@ -251,6 +251,12 @@ class Search:
             self._report()
         return judgement
 
+    def charge(self) -> None:
+        """Something else than a judgement that costs about one: a capture."""
+        self._spend()
+        with self.lock:
+            self.progress.calls += 1
+
     def _spend(self) -> None:
         """One judgement in candidate order; speculation is not charged, so that a budget means the same for any number of workers."""
         if self.stopped():

@@ -80,7 +80,7 @@ def elements(tree: ast.Module) -> list[Edit]:
         if isinstance(node, ast.Tuple | ast.List | ast.Set) and not isinstance(getattr(node, "ctx", None), ast.Store):
             if isinstance(above.get(id(node)), ast.Subscript) or _is_inputs(node, above):
                 continue
-            edits += [Edit.of(number[id(e)], None, weight(e)) for e in node.elts if len(node.elts) > 1 or not isinstance(node, ast.Tuple)]
+            edits += [Edit.of(number[id(e)], None, weight(e)) for e in node.elts if len(node.elts) > 1]
         elif isinstance(node, ast.Dict) and len(node.keys) > 1:
             edits += [_without_item(node, i, number) for i in range(len(node.keys))]
     return edits

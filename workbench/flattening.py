@@ -9,8 +9,8 @@ from workbench.oracle.runs import Runner, Setting
 from workbench.runner.protocol import Request
 
 
-def flat_texts(pool: Runner, program: Program, setting: Setting) -> Sequence[str]:
-    """Texts to try in the place of a program, best first; none when it cannot be captured as one graph."""
+def flat_texts(pool: Runner, program: Program, setting: Setting, *, windows: bool = False) -> Sequence[str]:
+    """Texts to try in the place of a program, best first; none when it cannot be captured. ``windows``: its last operations instead."""
     request = Request(
         action="capture",
         source=program.source,
@@ -20,6 +20,7 @@ def flat_texts(pool: Runner, program: Program, setting: Setting) -> Sequence[str
         argv=list(setting.argv),
         configuration=program.configuration.to_json(),
         limits=setting.limits,
+        options={"windows": windows},
     )
     run = pool.run(request)
     if run.document is None:

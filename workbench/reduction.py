@@ -95,6 +95,10 @@ class BugOracle:
         """Straight-line texts of the program's graphs."""
         return flat_texts(self._pool, Program(candidate.source, candidate.configuration, CALLED), self._setting)
 
+    def slices(self, candidate: Candidate) -> Sequence[str]:
+        """Windows of the program's graph over recorded values."""
+        return flat_texts(self._pool, Program(candidate.source, candidate.configuration, CALLED), self._setting, windows=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Reducer:
