@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from .node import Node, floating, real_dtype
+from .node import DECISIONS, Node, floating, real_dtype
 from .replay import ReplayError, upcast
 
 Again = Callable[[Callable[[Tensor], Tensor]], list[Tensor]]
@@ -35,7 +35,7 @@ def exact_elements(
     counted = _Counted(node, operands, replayed, again)
     masks = []
     for i, (result, value) in enumerate(zip(results, replayed, strict=True)):
-        if not floating(result):
+        if not floating(result) or DECISIONS.get(node.operator.base) == i:
             masks.append(torch.ones_like(result, dtype=torch.bool))
             continue
         wide = upcast(result)

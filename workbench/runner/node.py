@@ -60,6 +60,12 @@ SELECTING_POOLS = {
     "fractional_max_pool3d": 3,
 }
 
+# Right up to a sign or phase that the algorithm chooses: a replay may choose another, so there is none.
+GAUGED = frozenset({"_linalg_eigh", "linalg_eig", "_linalg_eigvals", "_linalg_svd", "geqrf", "lobpcg"})
+
+# Results, by position, that are decisions in the form of floats: nothing rounds them.
+DECISIONS = {"multilabel_margin_loss_forward": 1}
+
 # Elementwise, but not (in every version) tagged so.
 POINTWISE = _words(
     """add sub rsub mul div true_divide floor_divide addcmul addcdiv lerp pow square exp log sqrt rsqrt reciprocal sigmoid tanh gelu
@@ -84,6 +90,7 @@ class Operator:
     metadata: changes size, strides or storage of its operand, not the elements (``resize_``, ``set_``, ``t_``)
     random:   draws random numbers
     opaque:   never run twice: higher-order operators, custom operators (their Python may have effects)
+    gauged:   right up to a sign or phase
     """
 
     name: str
@@ -96,6 +103,7 @@ class Operator:
     metadata: bool = False
     random: bool = False
     opaque: bool = False
+    gauged: bool = False
 
 
 @functools.cache
@@ -118,6 +126,7 @@ def operator(func: Any) -> Operator:
         view=bool(aliases) and not writes and not outs and all(a is not None for a in aliases),
         metadata=torch.Tag.inplace_view in func.tags,
         random=torch.Tag.nondeterministic_seeded in func.tags,
+        gauged=base in GAUGED,
         opaque=func.namespace not in ("aten", "prims"),
     )
 
@@ -222,9 +231,9 @@ class Node:
 
     @property
     def floats(self) -> list[Tensor]:
-        """Each floating operand once, ``out=`` apart: those are results only."""
-        outs = {id(t) for t in self.outs}
-        return list({id(t): t for t in self.operands if id(t) not in outs and floating(t)}.values())
+        """Each floating operand that is read, once; what is only an ``out=`` is a result."""
+        read = (self.args, {name: value for name, value in self.kwargs.items() if name not in self.operator.outs})
+        return list({id(t): t for t in tensors_in(read) if floating(t)}.values())
 
     @property
     def kind(self) -> str:

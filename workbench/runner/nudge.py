@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .exactness import exact_elements, magnitudes
 from .image import overlaps
-from .node import FACTORIES, Node, desugars, floating, plain, real_dtype
+from .node import DECISIONS, FACTORIES, Node, desugars, floating, plain, real_dtype
 from .replay import ReplayError, replay, upcast
 
 
@@ -55,7 +55,7 @@ class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return self._perturbed(node, exactness)
 
     def _perturbed(self, node: Node, exactness: str) -> Any:
-        once = node.operator.base in FACTORIES or node.draws or not all(plain(t) for t in node.operands)
+        once = node.operator.base in FACTORIES or node.draws or node.operator.gauged or not all(plain(t) for t in node.operands)
         accumulates = node.kind == "accumulating"
         before = None if once or (exactness == "inexact" and not accumulates) else _Before(node)
         return self._moved(node, node(), before, partial=exactness == "partial")
@@ -64,9 +64,10 @@ class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
         results, fresh = node.results(output)
         steps = _Steps(self._seed, node.index)
         exact = self._exact(node, before, results, fresh) if partial and before is not None else None
+        decision = DECISIONS.get(node.operator.base)
         moved = self._accumulated(node, before, results, fresh, steps) if before is not None and node.kind == "accumulating" else None
         for i, result in enumerate(results):
-            if floating(result) and not overlaps(result):
+            if floating(result) and i != decision and not overlaps(result):
                 value = moved[i] if moved is not None else _stepped(upcast(result), real_dtype(result), steps)
                 _write(result, value, exact[i] if exact is not None else None)
         self.counts["perturbed"] += 1
@@ -133,13 +134,13 @@ class _Steps:
 
 
 def _stepped(wide: Tensor, dtype: torch.dtype, steps: _Steps) -> Tensor:
-    """Each (real, imaginary) part moved by a step of one ulp of ``dtype``."""
+    """Each (real, imaginary) part moved by a step of one ulp of ``dtype``. Zeros stay: what rounds to one is exact, and any step from it is huge."""
     if wide.is_complex():
         return torch.view_as_complex(_stepped(torch.view_as_real(wide.contiguous()), dtype, steps))
     _, exponent = torch.frexp(wide)
     info = torch.finfo(dtype)
     ulp = torch.ldexp(torch.full_like(wide, info.eps), exponent - 1).clamp(min=info.tiny * info.eps)
-    return wide + steps.like(wide) * ulp
+    return torch.where(wide == 0, wide, wide + steps.like(wide) * ulp)
 
 
 def _within(result: Tensor, size: Tensor, steps: _Steps) -> Tensor:

@@ -66,7 +66,8 @@ def replay(node: Node, substitute: Substitute, results: list[Tensor], fresh: lis
 
 def called(node: Node, stand: Substitute, widen: Callable[[torch.dtype], torch.dtype], fresh: list[int]) -> list[Tensor]:
     """Calls the operator with other operands and other dtypes; one tensor a result of the primal. Both functions must spare what they do not change."""
-    stands: dict[int, Tensor] = {id(t): torch.empty(0, dtype=widen(t.dtype), device=t.device) for t in node.outs}
+    stands: dict[int, Tensor] = {}
+    outs = {id(t): torch.empty(0, dtype=widen(t.dtype), device=t.device) for t in node.outs}
 
     def change(value: Any) -> Any:
         if isinstance(value, torch.dtype):
@@ -77,11 +78,13 @@ def called(node: Node, stand: Substitute, widen: Callable[[torch.dtype], torch.d
             stands[id(value)] = stand(value)
         return stands[id(value)]
 
-    args, kwargs = mapped(list(node.args), change), mapped(dict(node.kwargs), change)
+    args = mapped(list(node.args), change)
+    # An operand may be its own ``out=``: the new one must not hide what it holds.
+    kwargs = {n: mapped(v, (lambda t: outs[id(t)]) if n in node.operator.outs else change) for n, v in node.kwargs.items()}
     if node.operator.base in ("_softmax", "_log_softmax"):
         args[2] = False  # half_to_float: everything is float64 already
     returned = list(tensors_in(node.func(*args, **kwargs)))
-    return [*(stands[id(t)] for t in (*node.written, *node.outs)), *(returned[i] for i in fresh)]
+    return [*(stands[id(t)] for t in node.written), *(outs[id(t)] for t in node.outs), *(returned[i] for i in fresh)]
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:

@@ -155,8 +155,8 @@ class Shadow(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._operands.after(node, output)
         results, fresh = node.results(output)
         self._half = self._half or any(t.dtype in HALVES for t in results)
-        if not any(floating(t) for t in results):
-            self._from_primal(node, results, exact=True)
+        if node.operator.gauged or not any(floating(t) for t in results):
+            self._from_primal(node, results, exact=not node.operator.gauged)
             return output
         try:
             self._decide(node, call, results, fresh)
