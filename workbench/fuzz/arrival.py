@@ -1,0 +1,94 @@
+"""What happens when a mismatch arrives: a provisional signature, a bucket, a row in the store, and a queued reduction for the first of a bucket."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from store.records import Difference, Signature, Symptom, Verdict, Warning
+from store.rows import FindingRow
+from store.store import Store
+from workbench.fuzz.mutants import Mutant
+from workbench.signature import signature, skeleton
+
+ACTOR = "fuzz"
+DOUBTFUL = frozenset({Warning.EAGER_SUSPECT, Warning.DUPLICATE_INDICES, Warning.OUT_OF_RANGE_CAST, Warning.ASKS_IF_COMPILED, Warning.BEYOND_STORAGE})
+"""Warnings that put a bucket's reduction behind the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A stored finding. ``first``: it opened its bucket."""
+
+    row: FindingRow
+    signature: Signature
+    first: bool
+
+
+def provisional(mutant: Mutant, verdict: Verdict) -> Signature:
+    """The signature before reduction: of what the mutator put in where the differing outputs are known to be its own, else of the variant.
+
+    The seed around it is filler and must not tell mutants of one rule apart; the whole program decides only for unmutated ones.
+    """
+    if not mutant.chain:
+        return signature(verdict, mutant.program.source, final=False)
+    symptoms = tuple(sorted({Symptom.VALUE if s is Symptom.NAN else s for s in verdict.symptoms}, key=list(Symptom).index))
+    return Signature(verdict.stage, verdict.guilty, symptoms, _marks(mutant, verdict.differences), final=False)
+
+
+def _marks(mutant: Mutant, differences: tuple[Difference, ...]) -> tuple[str, ...]:
+    texts = _differing_texts(mutant, differences)
+    ops = sorted({op for text in texts for op in skeleton(f"def fn():\n    return {text}") if not op.startswith(("+", "in:"))})
+    first = mutant.chain[0].partition(":")
+    if ops:
+        return (first[0], *ops)
+    return (first[0], first[2]) if len(mutant.chain) == 1 else tuple(sorted(c.partition(":")[0] for c in mutant.chain))
+
+
+def _differing_texts(mutant: Mutant, differences: tuple[Difference, ...]) -> list[str]:
+    """Observed expressions, more than a bare name, at places of the result that differ; empty when something else differs too."""
+    total = _returned(mutant)
+    found: list[str] = []
+    for difference in differences:
+        if difference.excused is not None:
+            continue
+        match = re.match(r"return\[(\d+)\]", difference.path)
+        at = int(match[1]) - (total - len(mutant.observed)) if match and total else -1
+        if not 0 <= at < len(mutant.observed) or mutant.observed[at].isidentifier():
+            return []
+        found.append(mutant.observed[at])
+    return found
+
+
+def _returned(mutant: Mutant) -> int:
+    """How many elements the entry function's last return hands out; 0 when it is no tuple or a ``drive`` stands between."""
+    tree = ast.parse(mutant.program.source)
+    if any(isinstance(s, ast.FunctionDef) and s.name == "drive" for s in tree.body):
+        return 0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in ("fn", "forward") and node.body:
+            last = node.body[-1]
+            return len(last.value.elts) if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) else 0
+    return 0
+
+
+def arrive(store: Store, mutant: Mutant, verdict: Verdict, *, code: str, campaign: int, reduce: bool) -> Arrived:
+    """Keep a mismatch; the first of its bucket is queued for reduction, doubtful ones last."""
+    told = provisional(mutant, verdict)
+    with store.together():
+        row = store.add_finding(
+            mutant.program,
+            verdict,
+            signature=told,
+            origin=ACTOR,
+            seed_name=mutant.seed,
+            characteristic=mutant.characteristics[0] if mutant.characteristics else None,
+            code=code,
+            mutators=mutant.chain,
+            campaign=campaign,
+        )
+        first = row.count == 1 and row.bucket is not None and store.bucket(row.bucket).members == 1
+        if first and reduce:
+            store.enqueue("reduce", row.id, actor=ACTOR, priority=0 if DOUBTFUL & set(verdict.warnings) else 1)
+    return Arrived(row, told, first)
