@@ -13,7 +13,7 @@ SHOWN = 100
 """Rows on a terminal unless ``--limit`` says otherwise; a pipe gets them all."""
 
 TITLES = ("id", "state", "stage", "title", "dtype", "statements", "reduction", "bucket", "count", "labels")
-OPTIONAL = ("labels", "count", "stage", "reduction", "bucket", "dtype", "statements")
+OPTIONAL = ("labels", "reduction", "count", "bucket", "dtype", "statements", "stage")
 """Left out on a narrow terminal, the last first."""
 
 

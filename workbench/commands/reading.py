@@ -40,37 +40,39 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: int
         for row in rows:
             click.echo("\t".join(_plain(cell) for cell in row))
         return
-    from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False)
     kept = _fitting(titles, rows, console.width, flexible, optional)
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    drawn = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold underline")
     for index in kept:
+        wide = _width(titles, rows, index)
+        if index == flexible:
+            wide = min(wide, console.width - sum(_width(titles, rows, i) + GAP for i in kept if i != flexible))
         justify: Literal["left", "right"] = "right" if _numeric(rows, index) else "left"
         drawn.add_column(
-            titles[index],
-            no_wrap=True,
-            overflow="ellipsis",
-            justify=justify,
-            min_width=None if index == flexible else _width(titles, rows, index),
+            titles[index], no_wrap=True, overflow="ellipsis", justify=justify, width=max(wide, 8) if index == flexible else wide
         )
     for row in rows:
         drawn.add_row(*(Text(_plain(row[index])) for index in kept))
     console.print(drawn)
 
 
+GAP = 2
+"""Cells between two columns."""
+
+
 def _width(titles: Sequence[str], rows: Sequence[Sequence[str]], index: int) -> int:
-    return max(len(titles[index]), *(len(row[index]) for row in rows)) if rows else len(titles[index])
+    return max([len(titles[index]), *(len(row[index]) for row in rows)])
 
 
 def _fitting(titles: Sequence[str], rows: Sequence[Sequence[str]], room: int, flexible: int | None, optional: Sequence[str]) -> list[int]:
     """The columns that fit, with at least 24 cells for the flexible one."""
     kept = list(range(len(titles)))
     for name in reversed(optional):
-        if sum(24 if i == flexible else _width(titles, rows, i) for i in kept) + 2 * len(kept) <= room:
+        if sum(24 if i == flexible else _width(titles, rows, i) for i in kept) + GAP * len(kept) <= room:
             break
         kept.remove(titles.index(name))
     return kept

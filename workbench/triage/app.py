@@ -73,6 +73,10 @@ class TriageApp(Threads):
     def __init__(self, path: Path, *, query: str = "", folder: Path | None = None) -> None:
         super().__init__(path)
         self.folder = folder or Path.cwd()
+        self.bar = QueryBar(query, id="bar")
+        self.findings = FindingList(id="findings")
+        self.pane = DetailPane(id="detail")
+        self.status = StatusLine(str(path), id="status")
         self._query = query
         self._order = "-id"
         self._total = 0
@@ -80,12 +84,12 @@ class TriageApp(Threads):
 
     def compose(self) -> ComposeResult:
         """Filter above, list and detail, status and keys below."""
-        yield QueryBar(self._query, id="bar")
+        yield self.bar
         with Container(id="main"):
             with Vertical(id="left"):
-                yield FindingList(id="findings")
-            yield DetailPane(id="detail")
-        yield StatusLine(str(self.path), id="status")
+                yield self.findings
+            yield self.pane
+        yield self.status
         yield Footer()
 
     def on_mount(self) -> None:
@@ -98,26 +102,6 @@ class TriageApp(Threads):
     def on_unmount(self) -> None:
         """Let go of the store."""
         self.source.close()
-
-    @property
-    def findings(self) -> FindingList:
-        """The list."""
-        return self.screen_stack[0].query_one(FindingList)
-
-    @property
-    def pane(self) -> DetailPane:
-        """The detail pane."""
-        return self.screen_stack[0].query_one(DetailPane)
-
-    @property
-    def bar(self) -> QueryBar:
-        """The query bar."""
-        return self.screen_stack[0].query_one(QueryBar)
-
-    @property
-    def status(self) -> StatusLine:
-        """The status line."""
-        return self.screen_stack[0].query_one(StatusLine)
 
     # what threads and widgets say
 
@@ -203,7 +187,7 @@ class TriageApp(Threads):
             self.pane.show(None)
             return
         chosen = event.finding_id
-        self.set_timer(PREVIEW_SECONDS, lambda: self._load_detail(chosen) if self.findings.current == chosen else None)
+        self.findings.set_timer(PREVIEW_SECONDS, lambda: self._load_detail(chosen) if self.findings.current == chosen else None)
 
     def on_finding_list_opened(self) -> None:
         """Into the detail."""
@@ -223,7 +207,7 @@ class TriageApp(Threads):
             self._apply(event.text)
             self.findings.focus()
             return
-        self.set_timer(TYPING_SECONDS, lambda: self._apply(event.text) if self.bar.text == event.text else None)
+        self.bar.set_timer(TYPING_SECONDS, lambda: self._apply(event.text) if self.bar.text == event.text else None)
 
     def _apply(self, text: str) -> None:
         if text != self._query:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from store import Store, open_store
 from store.records import Configuration, Difference, Element, Outcome, Program, Signature, Stage, Symptom, Verdict
@@ -107,3 +110,36 @@ def db(tmp_path: Path) -> Path:
 def filled() -> Callable[[Store, int, int], None]:
     """``fill``, for tests that add findings while something runs."""
     return fill
+
+
+Until = Callable[[Pilot[None], Callable[[], object]], Awaitable[None]]
+
+
+@pytest.fixture
+def until() -> Until:
+    """Waits until something is so, as long as a slow machine needs; says what was not so."""
+
+    async def wait(pilot: Pilot[None], so: Callable[[], object]) -> None:
+        for _ in range(200):
+            await pilot.pause()
+            if so():
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError(
+            f"never came true: {inspect.getsource(so).strip()}; status: {pilot.app.screen_stack[0].query_one('#status').content}"
+        )
+
+    return wait
+
+
+@pytest.fixture(autouse=True)
+def no_worker(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """No test starts a real worker; the paths for which one was asked."""
+    asked: list[Path] = []
+
+    def start(path: Path) -> str:
+        asked.append(path)
+        return "worker started (process 1, log x)"
+
+    monkeypatch.setattr("workbench.triage.writer.start_worker", start)
+    return asked
