@@ -120,13 +120,17 @@ def get(c: sqlite3.Connection, bucket_id: int) -> BucketRow:
     row = c.execute(f"{_SELECT} WHERE b.id = ? GROUP BY b.id", (bucket_id,)).fetchone()
     if row is None:
         raise NotFoundError(f"no bucket {bucket_id}", "`workbench list` shows each finding's bucket")
-    return _as_row(c, row)
+    keys = c.execute("SELECT text FROM signatures WHERE bucket_id = ? ORDER BY id", (bucket_id,))
+    return _as_row(row, [key[0] for key in keys])
 
 
 def listed(c: sqlite3.Connection, limit: int | None) -> list[BucketRow]:
     """Buckets that have findings, newest first."""
     found = c.execute(f"{_SELECT} GROUP BY b.id HAVING members > 0 ORDER BY b.id DESC LIMIT ?", (-1 if limit is None else limit,))
-    return [_as_row(c, row) for row in found.fetchall()]
+    keys: dict[int, list[str]] = {}
+    for row in c.execute("SELECT bucket_id, text FROM signatures ORDER BY id"):
+        keys.setdefault(row[0], []).append(row[1])
+    return [_as_row(row, keys.get(row["id"], ())) for row in found]
 
 
 def _new(c: sqlite3.Connection, signature: Signature, title: str) -> int:
@@ -145,8 +149,7 @@ def _describe(c: sqlite3.Connection, bucket_id: int, signature: Signature, title
     )
 
 
-def _as_row(c: sqlite3.Connection, row: sqlite3.Row) -> BucketRow:
-    keys = tuple(r[0] for r in c.execute("SELECT text FROM signatures WHERE bucket_id = ? ORDER BY id", (row["id"],)))
+def _as_row(row: sqlite3.Row, keys: Sequence[str]) -> BucketRow:
     return BucketRow(
         id=row["id"],
         title=row["title"],
@@ -157,5 +160,5 @@ def _as_row(c: sqlite3.Connection, row: sqlite3.Row) -> BucketRow:
         members=row["members"],
         count=row["found"],
         created=row["created"],
-        keys=keys,
+        keys=tuple(keys),
     )

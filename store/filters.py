@@ -7,6 +7,7 @@ Conditions are written so that an index answers them alone (partial indexes over
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -61,9 +62,12 @@ Condition = tuple[str, list[Any]]
 
 def ids(c: sqlite3.Connection, text: str, *, order: str = "-id", limit: int | None = None, offset: int = 0) -> list[int]:
     """Ids of the findings that match, in order; of equals the newest first."""
-    where, params = _where(parse(text))
-    sql = f"SELECT id FROM findings WHERE {where} ORDER BY {_order(order)} LIMIT ? OFFSET ?"
-    return [row[0] for row in c.execute(sql, [*params, -1 if limit is None else limit, offset])]
+    terms = parse(text)
+    where, params = _where(terms)
+    sql = f"SELECT id FROM findings WHERE {where} ORDER BY {_order(order, terms)} LIMIT ? OFFSET ?"
+    cursor = c.cursor()
+    cursor.row_factory = None  # plain tuples: 100,000 rows in half the time
+    return [number for (number,) in cursor.execute(sql, [*params, -1 if limit is None else limit, offset])]
 
 
 def count(c: sqlite3.Connection, text: str) -> int:
@@ -76,20 +80,31 @@ def tally(c: sqlite3.Connection, by: str, text: str) -> dict[str, int]:
     """How many matching findings per value, largest first; a finding with several symptoms, ops or labels counts for each."""
     if by not in TALLIES:
         raise WorkbenchError(f"findings are not counted by {by!r}", f"by: {', '.join(TALLIES)}")
-    where, params = _where(parse(text))
+    terms = parse(text)
+    where, params = _where(terms)
     table, _, column = TALLIES[by].rpartition(".")
-    source = f"{table} WHERE finding_id IN (SELECT id FROM findings WHERE {where})" if table else f"findings WHERE {where}"
-    value = f"coalesce(nullif({column}, ''), 'none')"
-    found = c.execute(f"SELECT {value} AS value, count(*) AS n FROM {source} GROUP BY value ORDER BY n DESC, value", params)
-    return {str(row["value"]): row["n"] for row in found}
+    if not table:
+        source = f"findings WHERE {where}"
+    elif terms:
+        source = f"{table} WHERE finding_id IN (SELECT id FROM findings WHERE {where})"
+    else:
+        source = f"{table} WHERE finding_id NOT IN (SELECT id FROM findings WHERE deleted IS NOT NULL)"
+    numbers: Counter[str] = Counter()
+    for row in c.execute(f"SELECT {column} AS value, count(*) AS n FROM {source} GROUP BY {column}", params):
+        numbers[str(row["value"] or "none")] += row["n"]
+    return dict(sorted(numbers.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _order(order: str) -> str:
+def _order(order: str, terms: Iterable[Term]) -> str:
     name, direction = order.removeprefix("-"), "DESC" if order.startswith("-") else "ASC"
     if name not in ORDERS:
         raise WorkbenchError(f"findings have no order by {name!r}", f"orders: {', '.join(ORDERS)}; - in front for descending")
     column = ORDERS[name]
-    return f"{column} {direction}" if column == "id" else f"{column} {direction}, id {direction}"
+    if column == "id":
+        # A range is read from its own index and then sorted; SQLite would rather walk all rows by id (+ forbids it that).
+        ranged = any(isinstance(value, Span) for term in terms if not term.negated for value in term.values)
+        return f"{'+' if ranged else ''}id {direction}"
+    return f"{column} {direction}, id {direction}"
 
 
 def _where(terms: Iterable[Term], now: datetime | None = None) -> Condition:

@@ -60,9 +60,12 @@ def _statements(root: ast.AST) -> Iterator[ast.stmt]:
     if isinstance(root, ast.Assign):
         yield root
         return
-    for node in ast.walk(root):
-        if node is not root and isinstance(node, ast.stmt) and not _is_docstring(node):
-            yield node
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(root, block, ()):
+            if isinstance(node, ast.stmt) and not _is_docstring(node):
+                yield node
+            if not isinstance(node, ast.Assign):
+                yield from _statements(node)
 
 
 def _is_docstring(node: ast.stmt) -> bool:

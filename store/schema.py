@@ -49,12 +49,13 @@ CREATE TABLE findings (
     campaign_id INTEGER REFERENCES campaigns(id), deleted TEXT
 );
 CREATE INDEX findings_live ON findings(id) WHERE deleted IS NULL;
+CREATE INDEX findings_deleted ON findings(id) WHERE deleted IS NOT NULL;
 CREATE INDEX findings_state ON findings(state) WHERE deleted IS NULL;
 CREATE INDEX findings_stage ON findings(stage) WHERE deleted IS NULL;
 CREATE INDEX findings_code ON findings(code) WHERE deleted IS NULL;
 CREATE INDEX findings_dtype ON findings(dtype) WHERE deleted IS NULL;
 CREATE INDEX findings_backend ON findings(backend) WHERE deleted IS NULL;
-CREATE INDEX findings_bucket ON findings(bucket_id) WHERE deleted IS NULL;
+CREATE INDEX findings_bucket ON findings(bucket_id, count) WHERE deleted IS NULL;
 CREATE INDEX findings_torch ON findings(torch_key) WHERE deleted IS NULL;
 CREATE INDEX findings_created ON findings(created) WHERE deleted IS NULL;
 CREATE INDEX findings_seen ON findings(seen) WHERE deleted IS NULL;
