@@ -96,6 +96,6 @@ def _bounds(node: Node, operands: Sequence[Tensor], replayed: Sequence[Tensor], 
 def magnitudes(again: Again) -> list[Tensor] | None:
     """The operator on the magnitudes of its operands; None where it does not take them."""
     try:
-        return [value.abs() for value in again(lambda t: t.abs().to(t.dtype))]
+        return [value.abs() if floating(value) else value for value in again(lambda t: t.abs().to(t.dtype))]
     except ReplayError:
         return None

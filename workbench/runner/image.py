@@ -97,8 +97,15 @@ class Images:
         image.checksum = _checksum(tensor)
 
     def store(self, tensor: Tensor, value: Tensor, *, same: bool, exact: bool) -> None:
-        """Makes ``value`` the image of the tensor's elements."""
+        """Makes ``value`` the image of the tensor's elements.
+
+        Where two of them are one place in memory, which write came last is the primal's to say: the whole image starts again.
+        """
         image = self.entry(tensor)
+        if overlaps(tensor):
+            self._begin(image, tensor, values=True)
+            image.exact = image.exact and exact
+            return
         whole = covers(tensor)
         elements = tensor.untyped_storage().nbytes() // real_dtype(tensor).itemsize
         if image.flat is None or image.dtype != real_dtype(tensor) or image.flat.numel() != elements:

@@ -168,6 +168,11 @@ def desugars(kind: type) -> bool:
     return getattr(kind, "__torch_dispatch__", None) is not torch._C._disabled_torch_dispatch_impl
 
 
+def abstract(kind: type) -> bool:
+    """A tensor class of tracing, fake or functional: it holds no numbers, and a mode passes it through."""
+    return kind.__module__.startswith("torch._subclasses")
+
+
 def storage_key(tensor: Tensor) -> int:
     """Address of the StorageImpl; unique only as long as somebody holds a reference, weak ones included."""
     return tensor.untyped_storage()._cdata  # type: ignore[no-any-return]

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .exactness import exact_elements, magnitudes
 from .image import overlaps
-from .node import DECISIONS, FACTORIES, Node, desugars, floating, plain, real_dtype
+from .node import DECISIONS, FACTORIES, Node, abstract, desugars, floating, plain, real_dtype
 from .replay import ReplayError, replay, upcast
 
 
@@ -37,6 +37,8 @@ class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if any(abstract(t) for t in types):
+            return func(*args, **kwargs)
         if any(desugars(t) for t in types):
             return NotImplemented
         node = Node(func, args, kwargs, self.counts["nodes"])
@@ -47,31 +49,38 @@ class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return node()
         if exactness == "exact":
             return node()
+        with torch._C.DisableTorchFunction():
+            before = self._before(node, exactness)
         if node.operator.opaque:
             output = node()
-            with torch._C.DisableTorchFunction():
-                return self._moved(node, output, None)
+        else:
+            with torch._C.DisableTorchFunction():  # a function mode of the program must not see the calls made here
+                output = node()
         with torch._C.DisableTorchFunction():
-            return self._perturbed(node, exactness)
+            try:
+                self._move(node, output, before, partial=exactness == "partial")
+            except Exception:  # never let the bookkeeping look like an error of the program
+                self.counts["failed"] += 1
+        return output
 
-    def _perturbed(self, node: Node, exactness: str) -> Any:
-        once = node.operator.base in FACTORIES or node.draws or node.operator.gauged or not all(plain(t) for t in node.operands)
-        accumulates = node.kind == "accumulating"
-        before = None if once or (exactness == "inexact" and not accumulates) else _Before(node)
-        return self._moved(node, node(), before, partial=exactness == "partial")
+    def _before(self, node: Node, exactness: str) -> _Before | None:
+        """The operands where a replay will need them: to find the exact elements, or for what accumulates."""
+        once = node.operator.opaque or node.operator.base in FACTORIES or node.draws or node.operator.gauged
+        if once or not all(plain(t) for t in node.operands) or (exactness == "inexact" and node.kind != "accumulating"):
+            return None
+        return _Before(node)
 
-    def _moved(self, node: Node, output: Any, before: _Before | None, *, partial: bool = False) -> Any:
+    def _move(self, node: Node, output: Any, before: _Before | None, *, partial: bool) -> None:
         results, fresh = node.results(output)
         steps = _Steps(self._seed, node.index)
         exact = self._exact(node, before, results, fresh) if partial and before is not None else None
-        decision = DECISIONS.get(node.operator.base)
         moved = self._accumulated(node, before, results, fresh, steps) if before is not None and node.kind == "accumulating" else None
+        decision = DECISIONS.get(node.operator.base)
         for i, result in enumerate(results):
             if floating(result) and i != decision and not overlaps(result):
                 value = moved[i] if moved is not None else _stepped(upcast(result), real_dtype(result), steps)
                 _write(result, value, exact[i] if exact is not None else None)
         self.counts["perturbed"] += 1
-        return output
 
     def _exact(self, node: Node, before: _Before, results: list[Tensor], fresh: list[int]) -> list[Tensor] | None:
         again = before.again(results, fresh)

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .node import desugars, operator, plain
+from .node import abstract, desugars, operator, plain
 
 UNINITIALISED = frozenset({"empty", "empty_strided", "empty_permuted", "empty_like", "new_empty", "new_empty_strided"})
 
@@ -27,7 +27,7 @@ class Poison(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if any(desugars(t) for t in types):
-            return NotImplemented
+            return func(*args, **(kwargs or {})) if any(abstract(t) for t in types) else NotImplemented
         base = operator(func).base
         before = args[0].untyped_storage().nbytes() if base == "resize" and plain(args[0]) else 0
         output = func(*args, **(kwargs or {}))

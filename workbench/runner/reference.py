@@ -41,4 +41,5 @@ def _add_images(recorder: Recorder, mode: Shadow) -> None:
 
 
 def _keys(recorder: Recorder, values: torch.Tensor, dim: int | None) -> dict[str, Any]:
-    return {"blob": recorder.blob(values.to(torch.float64)), "shape": list(values.shape), "dim": dim}
+    dtype = str(values.dtype if values.is_floating_point() else torch.float64).removeprefix("torch.")
+    return {"blob": recorder.blob(values.to(torch.float64)), "shape": list(values.shape), "dim": dim, "dtype": dtype}

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .choices import Choices
 from .exactness import equal, exact_elements, is_whole
-from .image import Images, image_of, overlaps
-from .node import FACTORIES, HALVES, Node, desugars, floating, plain, storage_key
+from .image import Images, image_of
+from .node import FACTORIES, HALVES, Node, abstract, desugars, floating, plain, storage_key
 from .operands import Operands
 from .replay import ReplayError, replay, upcast
 
@@ -38,7 +39,8 @@ class Shadow(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self.plan: list[list[str]] = []
         self._counts: Counter[str] = Counter()
-        self._operands = Operands()
+        self._operands = Operands(self._counts)
+        self._choices = Choices()
         self._images = Images(self._counts, self._operands.leaf)
         self._random = self._half = self._looking = False
 
@@ -62,6 +64,11 @@ class Shadow(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """The tensor's storage came from exact nodes only; True for inputs, and for what has no storage."""
         return bool(self._look(lambda: not plain(tensor) or self._images.exact(tensor)))
 
+    def keys(self, tensor: Tensor) -> tuple[Tensor, int | None] | None:
+        """What an index tensor chose among, as it was then, and the dimension (None: flattened); None where the tensor is no such result."""
+        found: tuple[Tensor, int | None] | None = self._look(lambda: self._choices.of(tensor))
+        return found
+
     def _look(self, what: Callable[[], Any]) -> Any:
         self._looking = True
         try:
@@ -73,6 +80,8 @@ class Shadow(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if self._looking:
+            return func(*args, **kwargs)
+        if any(abstract(t) for t in types):
             return func(*args, **kwargs)
         if any(desugars(t) for t in types):
             self._counts["subclass"] += 1
@@ -87,9 +96,10 @@ class Shadow(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _opaque(self, node: Node) -> Any:
         """Run once, images start from what it gives. What it wrote unsaid is found by the images' checksums."""
         output = node()
-        self._counts[f"opaque {node.operator.name}"] += 1
         with torch._C.DisableTorchFunction():
             results, _ = node.results(output)
+            if results or node.operands:
+                self._counts[f"opaque {node.operator.name}"] += 1
             self._from_primal(node, results, exact=not any(floating(t) for t in results))
         return output
 
@@ -155,6 +165,7 @@ class Shadow(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._operands.after(node, output)
         results, fresh = node.results(output)
         self._half = self._half or any(t.dtype in HALVES for t in results)
+        self._choices.note(node, results)
         if node.operator.gauged or not any(floating(t) for t in results):
             self._from_primal(node, results, exact=not node.operator.gauged)
             return output
@@ -179,8 +190,6 @@ class Shadow(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._images.taint(result, exact=exact)
             return
         self._images.produced(result)
-        if overlaps(result):
-            value = upcast(result)  # which of the writes to one place came last is the primal's to say
         self._images.store(result, value, same=bool(equal(value, upcast(result)).all()), exact=exact)
 
 
