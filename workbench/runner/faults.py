@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import traceback
 from typing import Any
 
@@ -30,7 +31,7 @@ def describe(error: BaseException, filename: str) -> dict[str, Any]:
     name = class_name(inner)
     wrapped = None if inner is error else class_name(error)
     return {
-        "class": _observed(name),
+        "class": observed_name(name),
         "wrapped": wrapped,
         "message": text_of(error)[:MESSAGE_LIMIT],
         "line": line_in(error, filename) or line_in(inner, filename),
@@ -57,14 +58,13 @@ def _is_wrapper(error: BaseException) -> bool:
 
 
 def _inside(error: BaseException) -> BaseException | None:
-    inner = getattr(error, "inner_exception", None)
-    for candidate in (inner, error.__cause__, error.__context__):
-        if not isinstance(candidate, BaseException):
-            continue
-        if type(error).__name__ == "Unsupported" and not type(candidate).__name__.startswith("Observed"):
-            continue  # what Dynamo was handling when it gave up is its own affair, unless the program raised it
-        return candidate
-    return None
+    for candidate in (getattr(error, "inner_exception", None), error.__cause__):
+        if isinstance(candidate, BaseException):
+            return candidate
+    around = error.__context__
+    if type(error).__name__ == "Unsupported" and not _is_observed(around):
+        return None  # what Dynamo was handling when it gave up is its own affair, unless the program raised it
+    return around
 
 
 def class_name(error: BaseException) -> str:
@@ -75,9 +75,17 @@ def class_name(error: BaseException) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _observed(name: str) -> str:
+def _is_observed(error: BaseException | None) -> bool:
+    return type(error).__name__.startswith("Observed")
+
+
+def observed_name(name: str) -> str:
+    """``IndexError`` for Dynamo's ObservedIndexError, ``Mine`` for its ObservedMineError."""
     prefix = "torch._dynamo.exc.Observed"
-    return name.removeprefix(prefix) if name.startswith(prefix) and name != prefix + "Exception" else name
+    if not name.startswith(prefix) or name == prefix + "Exception":
+        return name
+    bare = name.removeprefix(prefix).removeprefix("User")
+    return bare if hasattr(builtins, bare) else bare.removesuffix("Error")
 
 
 def text_of(error: BaseException) -> str:
