@@ -11,7 +11,7 @@ from workbench.fuzz.subject import Subject
 
 Apply = Callable[[Subject, Draw], str | None]
 
-FAMILIES = ("overlap", "identity")
+FAMILIES = ("overlap", "identity", "views", "resizing", "dtypes", "boundary")
 """Modules of this package that declare mutators."""
 
 
