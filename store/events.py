@@ -43,7 +43,12 @@ class Step:
 def new_step(c: sqlite3.Connection, actor: str, why: str = "", *, undoes: int | None = None, undoable: bool = True) -> Step:
     """Begin an action; inside a write transaction, so that no other process takes the same number."""
     last = c.execute("SELECT max(step) FROM events").fetchone()[0] or 0
-    return Step(last + 1, actor, why, times.now(), undoes, undoable)
+    return Step(last + 1, _storable(actor), _storable(why), times.now(), undoes, undoable)
+
+
+def _storable(text: str) -> str:
+    """Bytes of a command line that are no text must not cost the change they explain."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "?")
 
 
 def history(c: sqlite3.Connection, finding_id: int | None, limit: int | None) -> list[Event]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from store import blobs, buckets, changes, leaders, outline, search, states, times, versions
 from store.errors import WorkbenchError
 from store.events import new_step
+from store.labels import NOBODY
 from store.records import Configuration, Program, Signature, Stage, State, Symptom, Verdict, canonical
 from store.rows import FindingRow, Reduction
 from store.titles import LONGEST, title_of
@@ -113,14 +114,17 @@ def reduced_verdict(c: sqlite3.Connection, finding_id: int) -> Verdict | None:
 def rename(c: sqlite3.Connection, finding_id: int, title: str, *, actor: str) -> list[int]:
     """Another title, one undo step."""
     plain = " ".join(title.split())
-    if not plain or len(plain) > LONGEST:
-        raise WorkbenchError(f"a title has 1 to {LONGEST} characters, not {len(plain)}")
+    if not 0 < len(plain) <= LONGEST or not plain.isprintable():
+        raise WorkbenchError(f"{title!r} cannot be a title", f"1 to {LONGEST} printable characters")
     return changes.change(c, new_step(c, actor), "title", [finding_id], {"title": plain})
 
 
 def assign(c: sqlite3.Connection, ids: Sequence[int], assignee: str, *, actor: str, why: str) -> list[int]:
     """Give findings to a person or, with an empty name, to nobody; one undo step."""
-    return changes.change(c, new_step(c, actor, why), "assignee", ids, {"assignee": " ".join(assignee.split())})
+    plain = " ".join(assignee.split())
+    if not plain.isprintable() or plain.lower() == NOBODY:
+        raise WorkbenchError(f"{assignee!r} cannot be an assignee", f'printable characters, and not "{NOBODY}"')
+    return changes.change(c, new_step(c, actor, why), "assignee", ids, {"assignee": plain})
 
 
 def delete(c: sqlite3.Connection, ids: Sequence[int], *, actor: str, why: str) -> list[int]:

@@ -46,6 +46,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
 _CLOSED_SETS = ("state", "stage", "symptom", "code")
 _RANGES = ("bucket", "torch", "age", "seen", "size")
 _TOKEN = re.compile(r'(?P<minus>-?)(?:(?P<key>[A-Za-z_]+):)?(?P<value>(?:"[^"]*"|[^\s"])*)')
+_UNUSABLE = re.compile("[\x00\ud800-\udfff]")  # SQLite takes neither; undecodable bytes of a command line become the latter
 _UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2}(T[\d:.]+Z?)?)?)?")
 _DTYPES = {
@@ -98,6 +99,9 @@ def parse(text: str) -> tuple[Term, ...]:
 
 
 def _terms(text: str) -> Iterator[Term]:
+    unusable = _UNUSABLE.search(text)
+    if unusable is not None:
+        raise QueryError("a character that no text has", "leave it out", unusable.start(), unusable.end())
     position = 0
     while position < len(text):
         if text[position].isspace():

@@ -6,12 +6,12 @@ from store import open_store
 from store.records import Configuration, Difference, Outcome, Program, Signature, Stage, Symptom, Verdict
 
 
-@pytest.fixture()
+@pytest.fixture
 def path(tmp_path):
     return tmp_path / "workbench.db"
 
 
-@pytest.fixture()
+@pytest.fixture
 def store(path):
     with open_store(path) as opened:
         yield opened
@@ -47,7 +47,7 @@ def found(
     }
 
 
-@pytest.fixture()
+@pytest.fixture
 def add(store):
     """``add(body, ...)`` keeps a finding and returns its row."""
 
@@ -57,7 +57,7 @@ def add(store):
     return adder
 
 
-@pytest.fixture()
+@pytest.fixture
 def make():
     """``make(body, ...)`` gives the arguments of ``add_finding``."""
     return found

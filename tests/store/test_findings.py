@@ -95,6 +95,20 @@ def test_missing_finding_is_one_clear_line(store, add):
     assert store.finding(1).assignee == ""
 
 
+@pytest.mark.parametrize("text", ["", "  ", "x" * 121, "bell \x07", "bytes \udcff"])
+def test_text_that_is_no_title_is_refused(store, add, text):
+    row = add()
+    with pytest.raises(WorkbenchError, match="cannot be a title"):
+        store.rename(row.id, text, actor="ann")
+    assert store.finding(row.id).title == row.title
+
+
+def test_undecodable_reason_does_not_cost_the_change(store, add):
+    row = add()
+    store.assign([row.id], " bob  b ", actor="ann", why="caf\udce9")
+    assert (store.finding(row.id).assignee, store.events(row.id)[0].why) == ("bob b", "caf?")
+
+
 def test_orders(store, add):
     a, b = add("y = x + 1\n    return y", torch="2.9.1", skeleton=("add",)), add("return x", torch="2.13.0", skeleton=("mul",))
     assert store.ids(order="id") == [a.id, b.id]
@@ -114,9 +128,13 @@ def test_texts_are_kept_once_and_found_by_their_hash(store, make):
 
 
 def test_together_keeps_all_or_nothing(store, make):
-    with pytest.raises(RuntimeError), store.together():
-        store.add_finding(**make())
-        raise RuntimeError
+    def broken():
+        with store.together():
+            store.add_finding(**make())
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        broken()
     assert store.count() == 0
     assert store.add_finding(**make()).count == 1
 

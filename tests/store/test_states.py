@@ -1,5 +1,7 @@
 """The table of states, and the moves that happen by themselves."""
 
+import itertools
+
 import pytest
 
 from store.errors import NotFoundError, WorkbenchError
@@ -15,7 +17,7 @@ def test_table_names_every_state():
 
 
 def test_main_line_can_be_walked_and_every_side_exit_left():
-    assert all(after in TRANSITIONS[before] for before, after in zip(MAIN_LINE, MAIN_LINE[1:], strict=False))
+    assert all(after in TRANSITIONS[before] for before, after in itertools.pairwise(MAIN_LINE))
     for exit_ in SIDE_EXITS:
         assert exit_ in TRANSITIONS[State.NEW]
         assert {State.NEW, State.CONFIRMED, State.TRIAGED} <= TRANSITIONS[exit_]
