@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import collections.abc
 import contextlib
 import dataclasses
@@ -56,6 +57,7 @@ def execute(request: Request, leaf: str, mode: contextlib.AbstractContextManager
     ``mode`` (a dispatch mode) covers call, drive and backward.
     """
     run = Execution(leaf=leaf)
+    names = dict(vars(builtins))
     try:
         with _stance(request):
             _prepare(run, request)
@@ -63,6 +65,7 @@ def execute(request: Request, leaf: str, mode: contextlib.AbstractContextManager
                 _exercise(run, request)
     except BaseException as error:
         run.error = error
+    vars(builtins).update(names)  # what a program patched there must not reach the observation
     return run
 
 
@@ -122,7 +125,7 @@ def _drive(drive: Callable[..., Any] | None, function: Callable[..., Any], input
 
 def _settled(result: Any) -> Any:
     """An iterator's items instead of the iterator: what a lazy result computes belongs to the call."""
-    if isinstance(result, collections.abc.Iterator) and not isinstance(result, torch.Tensor):
+    if issubclass(type(result), collections.abc.Iterator):
         return [type(result).__name__, *itertools.islice(result, ITERATOR_LIMIT)]
     return result
 

@@ -59,11 +59,11 @@ def _require(tensor: torch.Tensor) -> bool:
 
 
 class Clone(torch.autograd.Function):
-    """Gives a tensor made elsewhere as the differentiable copy of a leaf."""
+    """Gives a tensor made elsewhere as the differentiable copy of a leaf. It comes inside a list: as an argument it would be returned as a view."""
 
     @staticmethod
-    def forward(ctx: Any, leaf: torch.Tensor, copy: torch.Tensor) -> torch.Tensor:
-        return copy
+    def forward(ctx: Any, leaf: torch.Tensor, copy: list[torch.Tensor]) -> torch.Tensor:
+        return copy[0]
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
@@ -78,7 +78,7 @@ def clones(leaves: Sequence[torch.Tensor]) -> dict[int, torch.Tensor]:
         if kind_of(leaf) != "dense":
             copies[id(leaf)] = leaf.clone()
             continue
-        copies[id(leaf)] = Clone.apply(leaf, same_layout(leaf, leaf.device, storages))  # type: ignore[no-untyped-call]
+        copies[id(leaf)] = Clone.apply(leaf, [same_layout(leaf, leaf.device, storages)])  # type: ignore[no-untyped-call]
     return copies
 
 

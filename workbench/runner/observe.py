@@ -66,7 +66,8 @@ class Recorder:
         tensor, entry = leaf.tensor, leaf.entry
         with torch._C.DisableTorchFunctionSubclass():
             entry.update(kind=kind_of(tensor), dtype=name_of(tensor.dtype), device=str(tensor.device))
-            entry.update(shape=[_size(s) for s in tensor.shape], requires_grad=bool(tensor.requires_grad))
+            shape = [] if entry["kind"] == "nested" else [_size(s) for s in tensor.shape]
+            entry.update(shape=shape, requires_grad=bool(tensor.requires_grad))
             if entry["kind"] != "dense":
                 self._parts(leaf)
                 return
