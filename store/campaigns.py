@@ -34,6 +34,7 @@ def finish(c: sqlite3.Connection, campaign_id: int, counters: Mapping[str, JSON]
     """End it; without counters the last ones stay."""
     if state not in STATES[1:]:
         raise ValueError(f"a campaign ends finished or interrupted, not {state}")
+    get(c, campaign_id)
     if counters is not None:
         update(c, campaign_id, counters)
     now = times.now()

@@ -105,33 +105,33 @@ class Store:
         with self._connection.read() as c:
             return findings.get(c, finding_id)
 
-    def find(self, text: str = "", *, limit: int | None = None, offset: int = 0, order: str = "-id") -> list[FindingRow]:
-        """Findings that match the filter ``text`` (``store.query``), newest first.
+    def find(self, query: str = "", *, limit: int | None = None, offset: int = 0, order: str = "-id") -> list[FindingRow]:
+        """Findings that match the filter ``query`` (``store.query``), newest first.
 
         ``order``: one of ``filters.ORDERS``, ``-`` in front for descending. For long lists take ``ids`` and then ``rows`` of what is shown.
         """
         with self._connection.read() as c:
-            return findings.rows(c, filters.ids(c, text, order=order, limit=limit, offset=offset))
+            return findings.rows(c, filters.ids(c, query, order=order, limit=limit, offset=offset))
 
     def rows(self, ids: Sequence[int]) -> list[FindingRow]:
         """These findings in this order; ids that are gone are left out."""
         with self._connection.read() as c:
             return findings.rows(c, ids)
 
-    def ids(self, text: str = "", order: str = "-id") -> list[int]:
+    def ids(self, query: str = "", order: str = "-id") -> list[int]:
         """Ids of the findings that match, in order: the cheap way to hold 100,000."""
         with self._connection.read() as c:
-            return filters.ids(c, text, order=order)
+            return filters.ids(c, query, order=order)
 
-    def count(self, text: str = "") -> int:
+    def count(self, query: str = "") -> int:
         """How many findings match."""
         with self._connection.read() as c:
-            return filters.count(c, text)
+            return filters.count(c, query)
 
-    def tally(self, by: str, text: str = "") -> dict[str, int]:
+    def tally(self, by: str, query: str = "") -> dict[str, int]:
         """How many matching findings per value of ``by`` (one of ``filters.TALLIES``: state, stage, symptom, code, op, label ...), largest first."""
         with self._connection.read() as c:
-            return filters.tally(c, by, text)
+            return filters.tally(c, by, query)
 
     def program(self, finding_id: int) -> Program:
         """The program as it was found, with its configuration; its name is ``finding:ID``."""
