@@ -19,6 +19,8 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from .node import floating, real_dtype, storage_key
 from .replay import upcast
 
+SWEEP_BYTES = 1 << 24
+
 
 @dataclass(slots=True)
 class Image:
@@ -47,7 +49,8 @@ class Images:
 
     def __init__(self, counts: Counter[str], leaf: Callable[[Tensor], None] = lambda _: None) -> None:
         self._images: dict[int, Image] = {}
-        self._sweep_at = 1024
+        self._grown = 0
+        self._sweep_at = SWEEP_BYTES
         self._counts = counts
         self._leaf = leaf
 
@@ -56,7 +59,9 @@ class Images:
         key = storage_key(tensor)
         image = self._images.get(key)
         if image is None:
-            self._sweep()
+            self._grown += 256 + 8 * tensor.untyped_storage().nbytes() // tensor.element_size()
+            if self._grown > self._sweep_at:
+                self._sweep()
             image = self._images[key] = Image(StorageWeakRef(tensor.untyped_storage()))  # type: ignore[no-untyped-call]
         return image
 
@@ -149,9 +154,10 @@ class Images:
         image.checksum = _checksum(tensor)
 
     def _sweep(self) -> None:
-        if len(self._images) >= self._sweep_at:
-            self._images = {key: image for key, image in self._images.items() if not _expired(image)}
-            self._sweep_at = max(1024, 2 * len(self._images))
+        """Forgets the images of storages that are gone, so that those alive and as much again bound what is held."""
+        self._images = {key: image for key, image in self._images.items() if not _expired(image)}
+        held = sum(256 + (0 if i.flat is None else 8 * i.flat.numel()) for i in self._images.values())
+        self._grown, self._sweep_at = 0, max(SWEEP_BYTES, held)
 
 
 def _expired(image: Image) -> bool:

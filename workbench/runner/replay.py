@@ -49,7 +49,8 @@ def replay(node: Node, substitute: Substitute, results: list[Tensor], fresh: lis
                 values = _selected(node, substitute, results)
             else:
                 written = {id(t) for t in node.written}
-                values = called(node, lambda t: substitute(t) if floating(t) or id(t) in written else t, wide, fresh)
+                stand: Substitute = lambda t: substitute(t) if floating(t) or id(t) in written else t  # noqa: E731
+                values = called(node, stand, wide, fresh, _constants(node, results))
         except Exception as error:
             raise ReplayError("raised") from error
     if len(values) != len(results):
@@ -64,14 +65,21 @@ def replay(node: Node, substitute: Substitute, results: list[Tensor], fresh: lis
     return values
 
 
-def called(node: Node, stand: Substitute, widen: Callable[[torch.dtype], torch.dtype], fresh: list[int]) -> list[Tensor]:
-    """Calls the operator with other operands and other dtypes; one tensor a result of the primal. Both functions must spare what they do not change."""
+def called(
+    node: Node, stand: Substitute, widen: Callable[[torch.dtype], torch.dtype], fresh: list[int], constants: torch.dtype | None = None
+) -> list[Tensor]:
+    """Calls the operator with other operands and other dtypes; one tensor a result of the primal. Both functions must spare what they do not change.
+
+    ``constants``: Python floats among the arguments are rounded to this dtype first.
+    """
     stands: dict[int, Tensor] = {}
     outs = {id(t): torch.empty(0, dtype=widen(t.dtype), device=t.device) for t in node.outs}
 
     def change(value: Any) -> Any:
         if isinstance(value, torch.dtype):
             return widen(value)
+        if constants is not None and isinstance(value, float):
+            return torch.tensor(value, dtype=constants).item()
         if not isinstance(value, Tensor):
             return value
         if id(value) not in stands:
@@ -85,6 +93,12 @@ def called(node: Node, stand: Substitute, widen: Callable[[torch.dtype], torch.d
         args[2] = False  # half_to_float: everything is float64 already
     returned = list(tensors_in(node.func(*args, **kwargs)))
     return [*(stands[id(t)] for t in node.written), *(outs[id(t)] for t in node.outs), *(returned[i] for i in fresh)]
+
+
+def _constants(node: Node, results: list[Tensor]) -> torch.dtype | None:
+    """What a moving operator rounds a Python float to (``fill_(0.1)``): a constant of the program, not a rounding that may differ."""
+    first = results[0].dtype
+    return first if node.kind == "moving" and first.is_floating_point else None
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:

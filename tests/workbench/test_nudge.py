@@ -1,0 +1,232 @@
+"""A nudge moves what another order of operations could move, about as far, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_leaves
+
+from workbench.runner.nudge import Nudge
+from workbench.runner.shadow import Shadow
+
+pytestmark = pytest.mark.torch
+
+Program = Callable[[], Any]
+SEEDS = range(24)
+
+
+def normal(*shape: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> Tensor:
+    """Normal numbers made where no mode sees it."""
+    with _disable_current_modes():
+        return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def planned(program: Program) -> list[list[str]]:
+    torch.manual_seed(0)
+    shadow = Shadow()
+    with shadow:
+        program()
+    return json.loads(json.dumps(shadow.plan))  # type: ignore[no-any-return]
+
+
+def nudged(program: Program, seed: int, plan: list[list[str]]) -> tuple[Any, Nudge]:
+    torch.manual_seed(0)
+    mode = Nudge(seed, plan)
+    with mode:
+        return program(), mode
+
+
+def bounds(program: Program) -> tuple[Tensor, Tensor]:
+    """Elementwise least and largest of eager and 24 seeds, float64."""
+    plan = planned(program)
+    runs = torch.stack([program().double(), *(nudged(program, seed, plan)[0].double() for seed in SEEDS)])
+    return runs.amin(0), runs.amax(0)
+
+
+def outside(program: Program, other: Tensor) -> int:
+    """How many elements of another result no nudge reaches, within the tolerance that eager and compiled have."""
+    low, high = bounds(program)
+    rtol, atol = {torch.float32: (1.3e-6, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float16: (1e-3, 1e-5)}[other.dtype]
+    slack = atol + rtol * torch.maximum(low.abs(), high.abs())
+    return int(((other.double() < low - slack) | (other.double() > high + slack)).sum())
+
+
+# Noise: another right way to compute the same ------------------------------------------------------------------------------
+
+X = normal(64, 33) * 100 + 7
+H = normal(40, 16, dtype=torch.bfloat16)
+
+
+def cancelled_sum() -> Tensor:
+    return (X.sum(0) - X.flip(0).sum(0) + X.mean(0) * 1e-3) * 1e4
+
+
+def variance() -> Tensor:
+    return 1 / (X * 1e-4 + 5).var(1)
+
+
+def running_total() -> Tensor:
+    return X.cumsum(0).sin()
+
+
+def half_chain() -> Tensor:
+    return (((H * 1.1).exp() - 1) * 0.3 + H).sum(1)
+
+
+def floors() -> Tensor:
+    return (X / 3 * 3 - X + 2).floor()
+
+
+def softmax_of_products() -> Tensor:
+    return (X @ X.t() / 1e3).softmax(-1)
+
+
+def in_place() -> Tensor:
+    y = torch.zeros(33)
+    for row in X:
+        y.add_(row, alpha=1 / 3)
+    return (y - X.sum(0) / 3) * 1e3
+
+
+def by_float64(program: Program) -> Tensor:
+    """The program without any rounding but the last: as far as another right order can be from eager, or further."""
+    global X, H
+    kept = X, H
+    X, H = X.double(), H.double()
+    try:
+        result = program()
+    finally:
+        X, H = kept
+    return result.to(program().dtype)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("program", [variance, running_total, half_chain, floors, softmax_of_products], ids=lambda p: p.__name__)
+def test_a_result_without_eagers_rounding_is_within_reach(program: Program) -> None:
+    other = by_float64(program)
+    assert not torch.equal(other, program())
+    assert outside(program, other) <= 0.01 * other.numel()
+
+
+@pytest.mark.parametrize(
+    ("program", "other"),
+    [
+        (cancelled_sum, lambda: (X.view(2, 32, 33).sum(1).sum(0) - X.roll(5, 0).sum(0) + X.mean(0) * 1e-3) * 1e4),
+        (in_place, lambda: ((X / 3).view(4, 16, 33).sum(1).sum(0) - X.sum(0) / 3) * 1e3),
+    ],
+)
+def test_another_order_of_a_cancelling_sum_is_within_reach(program: Program, other: Program) -> None:
+    result = other()
+    assert float((result - program()).abs().max()) > 1e-4
+    assert outside(program, result) == 0
+
+
+# Planted: wrong, if only a little ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("program", "wrong"),
+    [
+        (lambda: F.layer_norm(normal(8, 16) * 0.01, [16]), lambda: F.layer_norm(normal(8, 16) * 0.01, [16], eps=1.2e-5)),
+        (lambda: normal(8, 17).var(1), lambda: normal(8, 17).var(1, correction=0)),
+        (lambda: normal(50, 40).sum(1), lambda: normal(50, 40)[:, :-1].sum(1)),
+        (lambda: normal(50, 40).exp().cumsum(1), lambda: (normal(50, 40) * (1 + 1e-4)).exp().cumsum(1)),
+        (lambda: F.gelu(normal(500)), lambda: F.gelu(normal(500), approximate="tanh")),
+        (lambda: (normal(30, 30) @ normal(30, 30)).softmax(-1), lambda: ((normal(30, 30) @ normal(30, 30)) * 1.001).softmax(-1)),
+        (lambda: normal(200, dtype=torch.bfloat16).exp().cumsum(0), lambda: normal(200, dtype=torch.bfloat16).exp().roll(1).cumsum(0)),
+    ],
+)
+def test_a_planted_error_is_out_of_reach(program: Program, wrong: Program) -> None:
+    assert outside(program, wrong()) > 0
+
+
+# What must not move --------------------------------------------------------------------------------------------------------
+
+
+def counting() -> Any:
+    x = torch.arange(60, dtype=torch.float32).view(6, 10)
+    return (
+        x.sum(0),
+        x @ x.t(),
+        x.flip(0).relu()[1:],
+        x.double().cumsum(1),
+        x.bfloat16()[:, :2] + 1,
+        normal(4, 4).sort().values,
+        torch.full((3,), 0.1),
+    )
+
+
+def drawing() -> Any:
+    return torch.rand(4), F.dropout(torch.ones(6), 0.5), torch.randperm(5), torch.bernoulli(torch.rand(5))
+
+
+@pytest.mark.parametrize("program", [counting, drawing], ids=lambda p: p.__name__)
+def test_exact_programs_and_random_numbers_stay(program: Program) -> None:
+    plan = planned(program)
+    torch.manual_seed(0)
+    plain = tree_leaves(program())
+    stream = torch.get_rng_state()
+    for seed in SEEDS:
+        result, mode = nudged(program, seed, plan)
+        assert torch.equal(torch.get_rng_state(), stream)
+        assert mode.counts["mismatched"] == 0
+        assert all(torch.equal(a, b) for a, b in zip(tree_leaves(result), plain, strict=True))
+
+
+def test_exact_elements_of_an_inexact_node_stay() -> None:
+    x = torch.tensor([0.0, 2.0, 0.1, float("inf"), float("nan"), -3.0])
+    plan = planned(lambda: x * 3)
+    assert plan == [["aten.mul.Tensor", "partial"]]
+    runs = torch.stack([nudged(lambda: x * 3, seed, plan)[0] for seed in SEEDS])
+    spread = runs.double().nan_to_num(0, 0, 0).amax(0) - runs.double().nan_to_num(0, 0, 0).amin(0)
+    assert [float(s) > 0 for s in spread] == [False, False, True, False, False, False]
+    assert float(spread[2]) == pytest.approx(2 * 2.0**-25, rel=0.01)  # 0.3 has ulp 2**-25: one step either way
+
+
+def test_the_same_seed_gives_the_same_run_and_others_do_not() -> None:
+    plan = planned(cancelled_sum)
+    first, again, other = (nudged(cancelled_sum, seed, plan)[0] for seed in (3, 3, 5))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_backward_and_in_place_results_are_moved_too() -> None:
+    def program() -> Any:
+        x = normal(20).requires_grad_()
+        y = x * 1.1
+        y.mul_(1 / 3)
+        out = torch.empty(0)
+        torch.sin(y.detach(), out=out)
+        y.sin().sum().backward()
+        return x.grad, y.detach(), out, torch._foreach_exp([x.detach()])[0]
+
+    plan = planned(program)
+    plain = program()
+    result, _ = nudged(program, 1, plan)
+    assert [torch.equal(a, b) for a, b in zip(result, plain, strict=True)] == [False] * 4
+    for a, b in zip(result, plain, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_other_nodes_than_planned_are_left_alone_and_counted() -> None:
+    plan = planned(lambda: normal(9).sin().exp())
+    result, mode = nudged(lambda: normal(9).cos().exp().log(), 1, plan)
+    assert mode.counts["mismatched"] == 2
+    assert mode.counts["perturbed"] == 1
+    torch.testing.assert_close(result, normal(9).cos())
+
+
+def test_an_operator_that_cannot_be_run_again_moves_by_an_ulp_and_is_counted() -> None:
+    lstm = torch.nn.LSTM(3, 4)
+    plan = planned(lambda: lstm(normal(5, 2, 3))[0].detach())
+    result, mode = nudged(lambda: lstm(normal(5, 2, 3))[0].detach(), 1, plan)
+    plain = lstm(normal(5, 2, 3))[0].detach()
+    assert mode.counts["failed"] > 0
+    assert not torch.equal(result, plain)
+    torch.testing.assert_close(result, plain)
