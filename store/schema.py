@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 NAME = "workbench-store"
+OLDEST_SQLITE = (3, 35, 0)
+"""The first with UPDATE ... RETURNING."""
 
 _FIRST = """
 CREATE TABLE blobs (
@@ -120,12 +122,20 @@ CREATE VIEW bucket_sizes AS
 
 def prepare(connection: Connection) -> None:
     """Bring the file up to date, or say why that cannot be: newer than us, somebody else's, or older and read-only."""
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise StoreError(
+            f"SQLite {sqlite3.sqlite_version} is too old", f"use a Python whose sqlite3 has {'.'.join(map(str, OLDEST_SQLITE))} or newer"
+        )
     known = [name for name, _ in MIGRATIONS]
     with connection.read() as c:
         applied = _applied(c, connection)
     _refuse_newer(applied, known, connection)
     connection.version = len(known)
     if applied != known:
+        if connection.readonly and not applied:
+            raise StoreError(
+                f"{connection.path} is empty", "`workbench fuzz` or `workbench check --save` begins a store; or name another with --db"
+            )
         if connection.readonly:
             raise StoreError(f"{connection.path} is of an older workbench", "it is opened for reading only; `workbench stats` upgrades it")
         _migrate(connection, known)

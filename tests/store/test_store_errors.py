@@ -38,6 +38,18 @@ def test_reading_a_store_that_is_not_there_creates_none(path):
     assert not path.exists()
 
 
+def test_empty_file_is_nothing_to_read_and_a_beginning_for_writing(path):
+    path.touch()
+    assert "is empty" in refused(path, readonly=True)
+    with open_store(path) as store:
+        assert store.count() == 0
+
+
+def test_too_old_sqlite_is_named(path, monkeypatch):
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 26, 0))
+    assert "is too old" in refused(path)
+
+
 def test_file_that_is_no_database_is_not_touched(path):
     path.write_text("dear diary, " * 200)
     for readonly in (False, True):
