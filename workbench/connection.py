@@ -21,11 +21,11 @@ from workbench.runner import protocol, wire
 
 RUNNER = Path(__file__).parent / "runner" / "__main__.py"
 
-START_SECONDS = 180.0
+START_SECONDS = 300.0
 """For a server to import torch and compile its first kernel, header included (7 to 20 s measured on two cores, more on a busy machine)."""
 
-GRACE_SECONDS = 15.0
-"""Beyond a run's own limit, for its server to end it; then the host gives the server up."""
+GRACE_SECONDS = 75.0
+"""Beyond a run's own limit, for its server to build a header first and to end it; then the host gives the server up."""
 
 RESULT_MB = 1024
 """Largest result that the host will hold."""

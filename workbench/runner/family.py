@@ -34,17 +34,16 @@ class Family:
     def end(self) -> None:
         """Kill and reap all of them; returns when none is left."""
         if self._nest is not None:
-            self._nest.close()
-        while True:
+            self._nest.drop()
+        while left := [pid for pid in children(os.getpid()) if pid != self._warden]:
             for number in (signal.SIGSTOP, signal.SIGKILL):  # a stopped process forks no more
                 for pid in self._below_server():
                     kill(pid, number)
-            left = [pid for pid in children(os.getpid()) if pid != self._warden]
-            if not left:
-                return
             for pid in left:
                 os.waitpid(pid, os.WNOHANG)
             time.sleep(0.0005)
+        if self._nest is not None:
+            self._nest.wait()
 
     def _below_server(self) -> list[int]:
         first = [pid for pid in children(os.getpid()) if pid != self._warden]

@@ -46,12 +46,15 @@ class Nest:
             os.close(space)
         self._leash.close()
 
-    def close(self) -> None:
-        """In the server: end everything inside; returns when nothing is left."""
+    def drop(self) -> None:
+        """In the server: have the kernel kill everything inside. The server must reap its own child before ``wait``, for init waits for it."""
         for space in self._spaces.values():
             os.close(space)
         self._leash.shutdown(socket.SHUT_WR)
-        while self._leash.recv(1):  # ends when keeper and init are gone
+
+    def wait(self) -> None:
+        """In the server: wait until nothing inside is left, not even init and its keeper."""
+        while self._leash.recv(1):
             pass
         self._leash.close()
 

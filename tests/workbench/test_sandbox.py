@@ -1,0 +1,229 @@
+"""Programs that misbehave, one after another on one server: each costs its own verdict and nothing else."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workbench.runner import layers
+from workbench.runner.protocol import Limits, Request
+from workbench.servers import Pool, Run
+
+pytestmark = pytest.mark.torch
+
+PROGRAM = """
+import ctypes, json, os, signal, socket, subprocess, sys, threading, time
+import torch
+def fn(x):
+{body}
+    return x + 1
+def get_inputs():
+    return [torch.ones(3)]
+"""
+
+
+def program(body: str) -> str:
+    """A harness-form program that misbehaves inside the call."""
+    return PROGRAM.format(body="\n".join("    " + line for line in body.strip().splitlines()))
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with Pool() as pool:
+        pool.environment()  # the start is not part of anybody's time
+        yield pool
+
+
+def run(pool: Pool, body: str, **limits: float) -> Run:
+    return pool.run(Request("run", program(body), limits=Limits(**{"seconds": 20, **limits})))
+
+
+def healthy(pool: Pool) -> bool:
+    done = run(pool, "pass")
+    return done.status == "ok" and done.document is not None and done.document["outcome"] == "returned"
+
+
+HOSTILE = {
+    "leaves at once": ("os._exit(0)", {}, "died"),
+    "leaves with a code": ("os._exit(3)", {}, "died"),
+    "kills itself": ("os.kill(os.getpid(), signal.SIGKILL)", {}, "died"),
+    "aborts": ("os.abort()", {}, "died"),
+    "reads address zero": ("ctypes.string_at(0)", {}, "died"),
+    "loops": ("while True: pass", {"seconds": 1.5}, "timeout"),
+    "loops deaf to SIGTERM": (
+        "for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(n, signal.SIG_IGN)\nwhile True: time.sleep(1)",
+        {"seconds": 1.5},
+        "timeout",
+    ),
+    "stops itself": ("os.kill(os.getpid(), signal.SIGSTOP)\nwhile True: pass", {"seconds": 1.5}, "timeout"),
+    "takes memory": ("big = []\nwhile True: big.append(bytearray(32 << 20))", {"memory_mb": 900}, "memory"),
+    "takes memory in its children": (
+        "for _ in range(6):\n  if os.fork() == 0:\n    block = bytearray(b'x') * (200 << 20)\n    time.sleep(60)\ntime.sleep(60)",
+        {"memory_mb": 1200},
+        "memory",
+    ),
+    "closes every descriptor": ("os.closerange(0, 4096)", {}, "died"),
+    "forks without end": ("while True:\n  try: os.fork()\n  except OSError: pass", {"seconds": 3, "memory_mb": 1 << 20}, "timeout"),
+    "kills everything it can": ("os.kill(-1, signal.SIGKILL)", {}, None),
+    "recurses deep in C": ("sys.setrecursionlimit(10**9)\nf = lambda g: g(g)\nf(f)", {}, None),
+    "leaves a thread behind": ("threading.Thread(target=lambda: time.sleep(1000)).start()", {}, "ok"),
+    "leaves a process in a session of its own": ("if os.fork() == 0:\n  os.setsid()\n  time.sleep(1000)\n  os._exit(0)", {}, "ok"),
+    "prints a gigabyte": ("line = 'x' * (1 << 20)\nfor _ in range(1024): print(line)", {"seconds": 60}, "ok"),
+    "prints a gigabyte past Python": ("block = b'y' * (1 << 20)\nfor _ in range(1024): os.write(1, block)", {"seconds": 60}, "ok"),
+    "closes stdout": ("sys.stdout.close()\nos.close(1)", {}, "ok"),
+    "writes a result of its own": (
+        "import struct\nfake = b'WBRESULT' + struct.pack('<I32sQQ', 1, b'0' * 32, 2, 0) + b'{}' + b'0' * 32 + b'WBEND\\n'\n"
+        "for n in range(3, 2000):\n  try: os.write(n, fake)\n  except OSError: pass\nos._exit(0)",
+        {},
+        "forged",
+    ),
+    "puts junk before its result": ("for n in range(3, 2000):\n  try: os.write(n, b'junk')\n  except OSError: pass", {}, "forged"),
+    "writes a large file": ("open('large', 'wb').write(bytes(64 << 20))", {"file_mb": 8}, "ok"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_program_costs_its_own_verdict_and_nothing_else(pool: Pool, name: str) -> None:
+    body, limits, status = HOSTILE[name]
+    started = time.monotonic()
+    done = run(pool, body, **limits)
+    assert time.monotonic() - started < limits.get("seconds", 20) + 20
+    assert status is None or done.status == status, done
+    assert len(done.output) <= 256 * 1024
+    assert done.status == "ok" or done.detail
+    assert healthy(pool)
+
+
+def test_output_beyond_the_limit_is_dropped_and_counted(pool: Pool) -> None:
+    done = run(pool, "print('a' * 500_000)\nprint('the end')", output_kb=4)
+    assert done.output.endswith("the end\n")
+    assert len(done.output) == 4096
+    assert done.dropped == 500_001 + len("the end\n") - 4096
+
+
+def test_a_result_larger_than_the_host_holds_is_refused(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.connection.RESULT_MB", 1)
+    done = pool.run(Request("run", "import torch\ndef fn(): return torch.ones(1 << 20)\ndef get_inputs(): return []\n"))
+    assert done.status == "output"
+    assert healthy(pool)
+
+
+def test_every_layer_is_in_force_or_named(pool: Pool) -> None:
+    assert set(run(pool, "pass").missing) <= layers.LAYERS.keys()
+
+
+def test_the_environment_has_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-of-the-host")
+    with Pool() as fresh:
+        done = run(fresh, "print(sorted(os.environ))\nprint(open(f'/proc/{os.getppid()}/environ').read() if os.getppid() else '')")
+        assert "OPENAI_API_KEY" not in done.output
+        assert "secret-of-the-host" not in done.output
+        assert "HOME" in done.output
+
+
+def probe(pool: Pool, body: str, **fields: str) -> str:
+    """Run a program for what it prints."""
+    done = pool.run(Request("run", program(body), limits=Limits(seconds=20), **fields))  # type: ignore[arg-type]
+    return done.output.strip()
+
+
+TRY = "def attempt(f):\n  try: f(); print('done')\n  except OSError as e: print('refused')\n"
+
+
+def lacks(pool: Pool, *names: str) -> bool:
+    return bool(set(run(pool, "pass").missing) & set(names))
+
+
+def test_an_untrusted_program_writes_only_its_scratch(pool: Pool, tmp_path: Path) -> None:
+    if lacks(pool, layers.FILES):
+        pytest.skip("this kernel has no Landlock")
+    target = tmp_path / "elsewhere"
+    assert probe(pool, TRY + f"attempt(lambda: open({str(target)!r}, 'w'))") == "refused"
+    assert not target.exists()
+    assert probe(pool, TRY + "attempt(lambda: open('here', 'w').write('x'))") == "done"
+    assert probe(pool, TRY + "import tempfile\nattempt(lambda: tempfile.NamedTemporaryFile())") == "done"
+
+
+def test_an_untrusted_program_reads_no_private_file(pool: Pool, tmp_path: Path) -> None:
+    if lacks(pool, layers.FILES):
+        pytest.skip("this kernel has no Landlock")
+    (tmp_path / "private").write_text("secret")
+    assert probe(pool, TRY + f"attempt(lambda: print(open({str(tmp_path / 'private')!r}).read()))") == "refused"
+
+
+def test_an_own_program_reads_its_folder(pool: Pool, tmp_path: Path) -> None:
+    (tmp_path / "sibling.txt").write_text("checkpoint")
+    assert probe(pool, "print(open('sibling.txt').read())", profile="own", folder=str(tmp_path)) == "checkpoint"
+
+
+def test_a_users_modules_may_be_called_as_ours(pool: Pool, tmp_path: Path) -> None:
+    for name in ("store", "program", "server", "child", "protocol", "workbench"):
+        (tmp_path / f"{name}.py").write_text("MINE = True\n")
+    body = "import store, program, server, child, protocol, workbench\nprint(all(m.MINE for m in (store, program, server, child, protocol, workbench)))"
+    assert probe(pool, body, profile="own", folder=str(tmp_path)) == "True"
+
+
+def test_a_program_reaches_no_network(pool: Pool) -> None:
+    if lacks(pool, layers.NETWORK):
+        pytest.skip("no network namespaces here")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert probe(pool, TRY + f"attempt(lambda: socket.create_connection(('127.0.0.1', {port}), 2))") == "refused"
+
+
+def test_a_program_is_nobody_and_stays_it(pool: Pool) -> None:
+    if lacks(pool, layers.USERS):
+        pytest.skip("no user namespaces here")
+    assert probe(pool, "print(os.getuid())") == "65534"
+    assert probe(pool, TRY + "attempt(lambda: os.setuid(0))") == "refused"
+    assert "0000000000000000" in probe(pool, "print([l for l in open('/proc/self/status') if l.startswith('CapEff')])")
+    assert probe(pool, "print(ctypes.CDLL(None).unshare(0x10000000))") == "-1"
+
+
+def test_a_program_sees_no_process_but_its_own(pool: Pool) -> None:
+    if lacks(pool, layers.MOUNTS, layers.PROCESSES):
+        pytest.skip("no mount namespaces here")
+    assert probe(pool, "print(sorted(int(n) for n in os.listdir('/proc') if n.isdigit()))") == "[1, 2]"
+
+
+def test_a_program_can_compile_in_its_sandbox(pool: Pool) -> None:
+    source = program("pass")
+    done = pool.run(Request("run", source, backend="inductor", configuration={"backend": "inductor"}))
+    assert done.document is not None
+    assert done.document["outcome"] == "returned", done.document["exception"]
+
+
+def test_a_header_nobody_has_built_does_not_stop_a_compile(pool: Pool) -> None:
+    """The header folder is read-only for a run; a flag of its own makes it build one in its scratch."""
+    settings = {"inductor": {"cpp.enable_kernel_profile": True}}
+    done = pool.run(Request("run", program("pass"), backend="inductor", configuration={"backend": "inductor"}, patches=settings))
+    assert done.document is not None
+    assert done.document["outcome"] == "returned", done.document["exception"]
+
+
+@pytest.mark.parametrize("layer", [name for name in layers.LAYERS if name != layers.THREAD])
+def test_without_a_layer_runs_still_work_and_name_it(layer: str) -> None:
+    with Pool(without=(layer,)) as poor:
+        done = run(poor, "if os.fork() == 0:\n  os.setsid()\n  time.sleep(1000)")
+        assert done.status == "ok"
+        assert layer in done.missing
+        assert run(poor, "while True: pass", seconds=1).status == "timeout"
+        assert leftovers() == []
+
+
+def leftovers() -> list[str]:
+    """Processes on this machine that some run of this test left behind."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            status = Path(f"/proc/{pid}/environ").read_text(errors="replace")
+        except OSError:
+            continue
+        if "/run-" in status and f"torch-compile-workbench-{os.getuid()}" in status:
+            found.append(pid)
+    return found
