@@ -445,3 +445,47 @@ def test_bisector_switches_count_and_disable_applications(execute: Any) -> None:
     last = execute(source, backend=backend, bisect={**ask, "max": 0}).facts["bisect"]
     assert last["last"]
     assert execute(source, backend=backend, bisect={**ask, "max": -1}).outcome == "returned"
+
+
+def test_every_seed_may_define_the_same_operators(execute: Any) -> None:
+    source = """
+    lib = torch.library.Library("workbench_test", "DEF")
+    lib.define("third(Tensor x) -> Tensor")
+    lib.impl("third", lambda x: x / 3, "CPU")
+    def fn(x): return torch.ops.workbench_test.third(x)
+    """
+    plan = execute(dedent(source) + INPUTS, "shadow").facts["plan"]
+    found = execute(dedent(source) + INPUTS, "nudge", seeds=[0, 1, 2], options={"plan": plan})
+    assert found.facts["nudge"]["returned"] == 3
+
+
+def test_a_mode_that_one_seed_leaves_on_does_not_reach_the_next(execute: Any) -> None:
+    source = "def fn(x):\n    y = x @ x\n    torch.set_autocast_enabled('cpu', True)\n    torch.set_default_dtype(torch.float64)\n    return y, torch.ones(1)" + INPUTS
+    plan = execute(source, "shadow").facts["plan"]
+    found = execute(source, "nudge", seeds=[0, 1, 2], options={"plan": plan})
+    assert found.leaves["return[0]"].dtype == "float32"
+    assert found.facts["nudge"]["returned"] == 3
+
+
+def test_a_returned_input_costs_its_bytes_once(execute: Any) -> None:
+    found = execute("def fn(x): return x, x[1:]" + INPUTS)
+    assert array(found, "return[0]").tolist() == array(found, "inputs[0]").tolist()
+    assert array(found, "return[1]").tolist() == [1, 2]
+    assert len(found.leaves["return[0]"]._blobs) == 12 + 8
+
+
+def test_a_traceback_starts_in_the_program(execute: Any) -> None:
+    trace = execute("def fn(x): return 1 // 0" + INPUTS).exception.traceback
+    assert "runner" not in trace
+    assert "program.py" in trace
+
+
+def test_a_pickle_written_by_the_same_script_finds_its_classes(execute: Any, tmp_path: Any) -> None:
+    source = """
+    import pickle
+    class Net:
+        def __call__(self, x): return x + 1
+    fn = pickle.loads(b"c__main__\\nNet\\n.")()
+    """
+    found = execute(dedent(source) + INPUTS, profile="own", folder=str(tmp_path), filename=str(tmp_path / "net.py"))
+    assert array(found, "return").tolist() == [1, 2, 3]

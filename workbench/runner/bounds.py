@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -13,6 +11,7 @@ from .exercise import Execution, execute
 from .modes import Restore
 from .nudge import Nudge
 from .observe import Leaf, Recorder, undisturbed
+from .program import Anew
 from .protocol import Request
 from .results import document_of, sections
 
@@ -42,7 +41,7 @@ def nudged(request: Request) -> tuple[dict[str, Any], bytes]:
     last = Execution()
     for seed in request.seeds:
         mode = Nudge(seed, plan)
-        with Restore(), _fresh_modules(request.folder):
+        with Restore(), Anew(request.folder):
             last = execute(request, request.leaf, mode)
             _take(last, request, found, counts)
         counts.update({f"nodes {k}": v for k, v in mode.counts.items() if k != "nodes"})
@@ -82,24 +81,3 @@ def wide(tensor: torch.Tensor) -> torch.Tensor:
     if dense.is_complex():
         dense = torch.view_as_real(dense.to(torch.complex128))
     return dense.to(torch.float64).contiguous()
-
-
-class _fresh_modules:
-    """Modules that the program imports from its own folder are imported anew by the next execution."""
-
-    def __init__(self, folder: str | None) -> None:
-        self.folder = folder
-        self.before: set[str] = set()
-
-    def __enter__(self) -> None:
-        self.before = set(sys.modules)
-
-    def __exit__(self, *_: object) -> None:
-        for name in _within(self.folder, set(sys.modules) - self.before):
-            del sys.modules[name]
-
-
-def _within(folder: str | None, names: Iterable[str]) -> list[str]:
-    if folder is None:
-        return []
-    return [n for n in names if str(getattr(sys.modules[n], "__file__", None) or "").startswith(folder)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 from collections.abc import Callable
@@ -9,7 +10,8 @@ from typing import Any
 
 from . import bisect, configuration, environment, faults, gradients
 from .exercise import Execution, execute
-from .program import Invalid
+from .modes import Restore
+from .program import Anew, Invalid
 from .protocol import ACTIONS, Request
 from .results import result
 
@@ -57,15 +59,24 @@ def run(request: Request) -> tuple[dict[str, Any], bytes]:
     try:
         configuration.apply(request)
         switches = bisect.switches(request.bisect)
-        execution = execute(request, request.leaf)
-        if _writes_into_leaf(execution, request):
-            execution = execute(request, "clone")
+        execution = _execute(request)
     except Invalid as error:
         execution, switches = Execution(error=error), None
     document, blobs = result(execution, request)
     if switches is not None:
         document["facts"]["bisect"] = switches.facts()
     return document, blobs
+
+
+def _execute(request: Request) -> Execution:
+    with contextlib.ExitStack() as undo:
+        undo.enter_context(Restore())
+        undo.enter_context(Anew(request.folder))
+        execution = execute(request, request.leaf)
+        if not _writes_into_leaf(execution, request):
+            undo.pop_all()
+            return execution
+    return execute(request, "clone")
 
 
 def _writes_into_leaf(execution: Execution, request: Request) -> bool:

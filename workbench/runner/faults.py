@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import os
 import traceback
+from types import TracebackType
 from typing import Any
 
 MESSAGE_LIMIT = 8000
@@ -108,9 +110,18 @@ def line_in(error: BaseException, filename: str) -> int | None:
     return lines[-1] if lines else None
 
 
+def _outside(frames: TracebackType | None) -> TracebackType | None:
+    """The traceback without the runner's own frames at its start."""
+    own = os.path.dirname(__file__)
+    found = frames
+    while found is not None and os.path.dirname(found.tb_frame.f_code.co_filename) == own:
+        found = found.tb_next
+    return found or frames
+
+
 def _traceback(error: BaseException) -> str:
     try:
-        text = "".join(traceback.format_exception(error, chain=False))
+        text = "".join(traceback.format_exception(type(error), error, _outside(error.__traceback__), chain=False))
     except Exception as failure:
         return f"<no traceback: {type(failure).__name__}>"
     return text if len(text) <= TRACEBACK_LIMIT else text[: TRACEBACK_LIMIT // 4] + "\n[...]\n" + text[-TRACEBACK_LIMIT * 3 // 4 :]

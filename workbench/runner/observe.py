@@ -39,6 +39,7 @@ class Recorder:
         self.python: dict[str, Any] = {}
         self._first: dict[int, Leaf] = {}
         self._at: dict[str, Leaf] = {}
+        self._places: dict[Any, list[int]] = {}
 
     def section(self, name: str, value: Any) -> None:
         """Describe ``value`` as section ``name`` of the document; its tensors become leaves below that path."""
@@ -75,7 +76,7 @@ class Recorder:
             plain = tensor.detach()
             leaf.plain = plain if type(plain) is torch.Tensor else plain.as_subclass(torch.Tensor)
             if self.keep_bytes:
-                entry["blob"] = self.blob(leaf.plain)
+                entry["blob"] = self._place(leaf.plain)
 
     def _parts(self, leaf: Leaf) -> None:
         for name, part in parts_of(leaf.tensor, leaf.entry["kind"]):
@@ -86,6 +87,13 @@ class Recorder:
         start = len(self.blobs)
         self.blobs += raw_bytes(tensor)
         return [start, len(self.blobs) - start]
+
+    def _place(self, plain: torch.Tensor) -> list[int]:
+        """Like ``blob``, once for tensors that are the same view of the same memory; only for tensors that a leaf keeps alive."""
+        view = (plain.data_ptr(), plain.device, plain.dtype, plain.shape, plain.stride(), plain.is_conj(), plain.is_neg())
+        if view not in self._places:
+            self._places[view] = self.blob(plain)
+        return self._places[view]
 
 
 def kind_of(tensor: torch.Tensor) -> str:

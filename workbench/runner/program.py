@@ -95,6 +95,8 @@ def _execute(source: str, filename: str, folder: str | None, argv: Sequence[str]
     module = types.ModuleType(MODULE_NAME)
     module.__file__ = filename
     sys.modules[MODULE_NAME] = module  # dataclasses, typing and pickle look a class's module up here
+    if folder is not None:
+        sys.modules["__main__"] = module  # a checkpoint saved by this very script names its classes so
     try:
         exec(code, vars(module))
     except BaseException as error:
@@ -124,3 +126,24 @@ def _construct(model: type[torch.nn.Module], maker: Any) -> torch.nn.Module:
         return model(*arguments)
     except BaseException as error:
         raise Invalid("constructor", f"Model(...) raised {type(error).__name__}", error) from error
+
+
+class Anew:
+    """After it, an execution in the same process imports modules of the program's own folder anew and may define the same operators."""
+
+    def __init__(self, folder: str | None) -> None:
+        self.folder = folder
+        self.before: set[str] = set()
+
+    def __enter__(self) -> None:
+        self.before = set(sys.modules)
+
+    def __exit__(self, *_: object) -> None:
+        module = sys.modules.get(MODULE_NAME)
+        for value in list(vars(module).values()) if module is not None else ():
+            if type(value) is torch.library.Library:
+                value._destroy()  # type: ignore[no-untyped-call]
+        for name in set(sys.modules) - self.before:
+            file = str(getattr(sys.modules[name], "__file__", None) or "")
+            if name == MODULE_NAME or (self.folder is not None and file.startswith(self.folder + os.sep)):
+                del sys.modules[name]
