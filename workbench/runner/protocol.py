@@ -104,6 +104,7 @@ class Request:
 #                 "dtype": "float32", "shape": [2,3], "stride": [3,1], "offset": 0, "device": "cpu", "requires_grad": false,
 #                 "kind": "dense" | "sparse_coo" | ... , "class": "Tensor" | "Parameter" | subclass name,
 #                 "blob": [offset, bytes],            C-order elements, conj and neg resolved
+#                 "same": "inputs[0]",                the same object as an earlier leaf
 #                 "shadow": [offset, bytes],          action shadow: float64 (complex128) image, only for float and complex leaves
 #                 "exact": true,                      action shadow: every element comes from exact nodes
 #                 "low": [offset, bytes], "high": [offset, bytes], "nan": [offset, bytes],
@@ -114,6 +115,7 @@ class Request:
 #                                                   index i at position p stands for keys[p with dim replaced by i] (null: flattened)
 #                ...],
 #  "python":    {"return": canonical, "inputs": canonical, "globals": canonical},    tensors stand as {"tensor": path}
+#                also "gradients": {owner: {"tensor": path} | null}; the canonical forms are listed in describe.py
 #  "aliases":   [["return[0]", "inputs[0]"], ...],    pairs whose memory overlaps, each pair sorted by path order of appearance
 #  "probed":    [["return[0]", "inputs[0]"], ...],    a write into the first changed the second (run last, after gradients)
 #  "rng":       {"torch": hex, "python": hex, "numpy": hex},
