@@ -5,6 +5,7 @@ Never imports torch. A server that dies costs the one run it had; the next run g
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 import time
@@ -16,7 +17,7 @@ from store.records import JSON
 from workbench import scratch
 from workbench.connection import Ended, Server
 from workbench.errors import RunnerError
-from workbench.runner import protocol
+from workbench.runner import layers, protocol
 
 RUNS = 500
 """Runs after which a server is replaced."""
@@ -56,19 +57,20 @@ class Pool:
     """Up to ``jobs`` servers, started when they are first needed; ``run`` may be called from any number of threads.
 
     python:  an interpreter that has torch; None: our own
-    without: isolation layers not to use (their names: workbench.isolation), for tests and for machines where one misbehaves
+    without: isolation layers not to use (runner/layers.py), besides those that WORKBENCH_WITHOUT names: for machines where one misbehaves
     """
 
     def __init__(self, *, python: str | None = None, jobs: int = 1, without: tuple[str, ...] = ()) -> None:
         self._python = python
         self._jobs = max(1, jobs)
-        self._without = without
+        self._without = _known((*without, *filter(None, os.environ.get(layers.VARIABLE, "").split(","))))
         self._scratch = scratch.Scratch()
         self._changed = threading.Condition()
         self._idle: list[Server] = []
         self._all: set[Server] = set()
         self._starting = 0
         self._closed = False
+        self._problem = ""
         self._environment: dict[str, JSON] | None = None
 
     def run(self, request: protocol.Request) -> Run:
@@ -86,12 +88,15 @@ class Pool:
         return run
 
     def environment(self) -> dict[str, JSON]:
-        """What the servers run on, asked once: ``torch python capability threads compiler …`` (runner/environment.py) and ``missing``."""
+        """What the servers run on, asked once: ``torch python capability threads compiler …`` (runner/environment.py).
+
+        ``missing``: isolation layers; ``problem``: why the trivial kernel did not compile, or empty.
+        """
         if self._environment is None:
             run = self.run(protocol.Request("environment", ""))
             if run.document is None:
                 raise RunnerError(f"the runner does not answer: {run.detail or run.status}", _last_line(run.output))
-            self._environment = {**run.document, "missing": list(run.missing)}
+            self._environment = {**run.document, "missing": list(run.missing), "problem": self._problem}
         return self._environment
 
     def close(self) -> None:
@@ -125,6 +130,7 @@ class Pool:
         server = None
         try:
             server = Server(self._python, self._scratch.folder("server"), self._without)
+            self._problem = server.facts["problem"]
         finally:
             with self._changed:
                 self._starting -= 1
@@ -171,6 +177,13 @@ def _judge(ended: Ended, token: str, elapsed: float) -> Run:
     except protocol.FrameError as error:
         return replace(run, status="forged", detail=str(error))
     return replace(run, document=document, blobs=blobs)
+
+
+def _known(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name.strip() not in layers.LAYERS:
+            raise RunnerError(f"{layers.VARIABLE}: no isolation layer is called {name.strip()!r}", f"known: {', '.join(layers.LAYERS)}")
+    return tuple(name.strip() for name in names)
 
 
 def _last_line(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,13 +29,6 @@ def get_inputs():
 def program(body: str) -> str:
     """A harness-form program that misbehaves inside the call."""
     return PROGRAM.format(body="\n".join("    " + line for line in body.strip().splitlines()))
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    with Pool() as pool:
-        pool.environment()  # the start is not part of anybody's time
-        yield pool
 
 
 def run(pool: Pool, body: str, **limits: float) -> Run:
@@ -90,6 +82,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_program_costs_its_own_verdict_and_nothing_else(pool: Pool, name: str) -> None:
     body, limits, status = HOSTILE[name]
+    pool.environment()  # its start is nobody's time
     started = time.monotonic()
     done = run(pool, body, **limits)
     assert time.monotonic() - started < limits.get("seconds", 20) + 20
@@ -115,15 +108,6 @@ def test_a_result_larger_than_the_host_holds_is_refused(pool: Pool, monkeypatch:
 
 def test_every_layer_is_in_force_or_named(pool: Pool) -> None:
     assert set(run(pool, "pass").missing) <= layers.LAYERS.keys()
-
-
-def test_the_environment_has_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "secret-of-the-host")
-    with Pool() as fresh:
-        done = run(fresh, "print(sorted(os.environ))\nprint(open(f'/proc/{os.getppid()}/environ').read() if os.getppid() else '')")
-        assert "OPENAI_API_KEY" not in done.output
-        assert "secret-of-the-host" not in done.output
-        assert "HOME" in done.output
 
 
 def probe(pool: Pool, body: str, **fields: str) -> str:
@@ -206,13 +190,26 @@ def test_a_header_nobody_has_built_does_not_stop_a_compile(pool: Pool) -> None:
     assert done.document["outcome"] == "returned", done.document["exception"]
 
 
-@pytest.mark.parametrize("layer", [name for name in layers.LAYERS if name != layers.THREAD])
-def test_without_a_layer_runs_still_work_and_name_it(layer: str) -> None:
-    with Pool(without=(layer,)) as poor:
-        done = run(poor, "if os.fork() == 0:\n  os.setsid()\n  time.sleep(1000)")
+@pytest.mark.parametrize("layer", sorted(layers.LAYERS.keys() - layers.OF_SERVERS))
+def test_a_run_without_a_layer_works_and_names_it(pool: Pool, layer: str) -> None:
+    source = program("if os.fork() == 0:\n  os.setsid()\n  time.sleep(1000)")
+    done = pool.run(Request("run", source, options={"without": [layer]}))
+    assert done.status == "ok"
+    assert layer in done.missing
+
+
+@pytest.mark.parametrize("gone", [(layers.PROCESSES,), tuple(layers.LAYERS)], ids=["no pid namespace", "no layer at all"])
+def test_a_machine_without_namespaces_still_ends_its_runs(gone: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-of-the-host")
+    monkeypatch.setenv(layers.VARIABLE, ",".join(gone))
+    with Pool() as poor:
+        done = run(poor, "if os.fork() == 0:\n  os.setsid()\n  time.sleep(1000)\nprint(os.environ)")
         assert done.status == "ok"
-        assert layer in done.missing
-        assert run(poor, "while True: pass", seconds=1).status == "timeout"
+        assert set(gone) <= set(done.missing)
+        assert "secret-of-the-host" not in done.output
+        assert run(poor, "os.fork()\nwhile True: pass", seconds=1).status == "timeout"
+        assert run(poor, "while True: os.fork()", seconds=4, memory_mb=1 << 20).status in ("timeout", "memory")
+        assert run(poor, "pass").status == "ok"
         assert leftovers() == []
 
 

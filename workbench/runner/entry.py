@@ -6,7 +6,7 @@ import fcntl
 import os
 import sys
 import tempfile
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from . import kernel, protocol
 
@@ -17,7 +17,9 @@ def run(request: protocol.Request, result: int, output: int) -> NoReturn:
     _folders(request)
     token, request.token = request.token, ""
     try:
-        document, blobs = _handle(request)
+        from . import child
+
+        document, blobs = child.handle(request)
         _flush()
         _write(result, protocol.frame(token, document, blobs))
     except BaseException:
@@ -27,16 +29,6 @@ def run(request: protocol.Request, result: int, output: int) -> NoReturn:
         _flush()
         os._exit(1)
     os._exit(0)
-
-
-def _handle(request: protocol.Request) -> tuple[dict[str, Any], bytes]:
-    if request.action == "environment":
-        from . import environment
-
-        return environment.describe(), b""
-    from . import child
-
-    return child.handle(request)
 
 
 def _streams(result: int, output: int) -> int:

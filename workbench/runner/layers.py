@@ -31,6 +31,9 @@ LAYERS: Mapping[str, str] = {
 }
 """Name and what is lost without it."""
 
+OF_SERVERS = frozenset({USERS, PROCESSES, THREAD})
+"""Layers that a server takes on or not; the others can be left out run by run (``Request.options["without"]``)."""
+
 VARIABLE = "WORKBENCH_WITHOUT"
 """Environment variable with the names of layers not to use, separated by commas."""
 

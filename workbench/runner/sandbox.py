@@ -32,7 +32,7 @@ def _take_on(request: Request, have: set[str], nest: Nest | None) -> list[str]:
         have -= {PROCESSES} | namespaces.unshare(have & {NETWORK})
     else:
         have -= nest.refused
-        nest.enter()
+        nest.enter(have)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     _limit(request, have, counted=nest is not None and nest.counted)
     kernel.drop_capabilities()

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from . import family, kernel, namespaces, watch, wire
-from .layers import LAYERS, PROCESSES, THREAD, USERS, switched_off
+from .layers import LAYERS, OF_SERVERS, PROCESSES, THREAD, USERS, switched_off
 from .protocol import Request
 from .warden import Nest, Warden
 
@@ -72,7 +72,8 @@ class Server:
 
         def child(nest: Nest | None) -> None:
             os.close(status)
-            sandbox.enter(request, self._layers, nest, status_end)
+            left_out = set(request.options.get("without", ())) - OF_SERVERS
+            sandbox.enter(request, self._layers - left_out, nest, status_end)
             entry.run(request, result, output)
 
         relatives = self._fork(child)

@@ -38,10 +38,10 @@ class Nest:
         """In the server: the next fork is born in this PID namespace."""
         kernel.setns(self._spaces[PROCESSES], kernel.CLONE_NEWPID)
 
-    def enter(self) -> None:
-        """In the fork: take on the other namespaces, and let go of the leash."""
+    def enter(self, wanted: Collection[str]) -> None:
+        """In the fork: take on those of the other namespaces that are wanted, and let go of the leash."""
         for layer, space in self._spaces.items():
-            if layer != PROCESSES:
+            if layer != PROCESSES and layer in wanted:
                 kernel.setns(space, namespaces.FLAGS[layer])
             os.close(space)
         self._leash.close()
