@@ -1,0 +1,67 @@
+"""Classes, special methods, dataclasses, tensor subclasses, identity: what Python looks up is not always what it seems."""
+
+from __future__ import annotations
+
+from workbench.fuzz.draw import Draw
+from workbench.fuzz.mutators.constructs import Construct, plant
+from workbench.fuzz.mutators.registry import mutator
+from workbench.fuzz.subject import Subject
+
+OBJECTS: tuple[Construct, ...] = (
+    ("operators", "class N:\n    def __init__(self, x):\n        self.x = x\n    def __add__(self, o):\n        return N(self.x + (o.x if isinstance(o, N) else o))\n    __radd__ = __add__\n    def __mul__(self, o):\n        return NotImplemented\n    def __rmul__(self, o):\n        return N(self.x * o)\n    def __neg__(self):\n        return N(-self.x)\n{r} = (-(2 * (N({v}) + 1) + N(3))).x", "{r}"),
+    ("inplace_operator", "class N:\n    def __init__(self):\n        self.items = []\n    def __iadd__(self, o):\n        self.items.append(o)\n        return self\nn = N()\nm = n\nn += 1\nn += {v}\n{r} = (m.items, m is n)", "{r}"),
+    ("eq_and_hash", "class K:\n    def __init__(self, k):\n        self.k = k\n    def __eq__(self, o):\n        return isinstance(o, K) and self.k % 3 == o.k % 3\n    def __hash__(self):\n        return self.k % 3\n{r} = (len({{K(1), K(4), K(2)}}), {{K(1): 'a'}}[K(4)], K(1) in [K(7)], K(1) != K(2), [K(2), K(5)].index(K(8)))", "{r}"),
+    ("bool_and_len", "class B:\n    def __len__(self):\n        return 0\nclass C(B):\n    def __bool__(self):\n        return True\n{r} = (bool(B()), bool(C()), 'x' if B() else 'y', C() and 1, not B())", "{r}"),
+    ("getattr", "class G:\n    a = 1\n    def __getattr__(self, name):\n        if name.startswith('b'):\n            return name.upper()\n        raise AttributeError(name)\ng = G()\n{r} = (g.a, g.bcd, getattr(g, 'zz', 'none'), hasattr(g, 'c'))", "{r}"),
+    ("getattribute", "class G:\n    a = 1\n    def __getattribute__(self, name):\n        if name == 'a':\n            return 7\n        return object.__getattribute__(self, name)\n{r} = (G().a, G.a)", "{r}"),
+    ("setattr", "class S:\n    def __setattr__(self, name, value):\n        object.__setattr__(self, name, value * 2)\ns = S()\ns.x = {v}\ns.y = 3\ns.__dict__['z'] = 5\n{r} = (s.x, s.y, s.z)", "{r}"),
+    ("property_setter", "class P:\n    _x = 1\n    @property\n    def x(self):\n        return self._x\n    @x.setter\n    def x(self, value):\n        self._x = value + 1\np = P()\np.x = 4\np.x += 10\n{r} = (p.x, P._x, vars(p))", "{r}"),
+    ("class_and_static", "class C:\n    n = 2\n    @classmethod\n    def make(cls, k):\n        cls.n += k\n        return cls.n\n    @staticmethod\n    def double(x):\n        return x * 2\nclass D(C):\n    pass\n{r} = (D.make(3), C.n, D.n, C.double({v}), D().make(1))", "{r}"),
+    ("super_chain", "class A:\n    def f(self):\n        return ['A']\nclass B(A):\n    def f(self):\n        return ['B', *super().f()]\nclass C(A):\n    def f(self):\n        return ['C', *super().f()]\nclass D(B, C):\n    pass\n{r} = (D().f(), [k.__name__ for k in D.__mro__])", "{r}"),
+    ("instance_shadows", "class A:\n    k = 1\n    def m(self):\n        return 'class'\na = A()\na.k = 5\na.m = lambda: 'instance'\nb = a.k, a.m(), A.k, A().m()\ndel a.k\n{r} = (*b, a.k)", "{r}"),
+    ("mutable_class_attribute", "class A:\n    items = []\n    table = {{}}\n    def __init__(self):\n        self.items.append(1)\n        self.table = dict(self.table, n=len(self.items))\nA()\nb = A()\n{r} = (A.items, A.table, b.table)", "{r}"),
+    ("dataclass", "import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: object\n    k: int = 2\n    log: list = dataclasses.field(default_factory=list)\n    def __post_init__(self):\n        self.log.append(self.k)\np = P({v})\nq = dataclasses.replace(p, k=5)\n{r} = (p.log, q.log, q.x * q.k, [f.name for f in dataclasses.fields(P)], P(1, 2, []) == P(1, 2, [2]))", "{r}"),
+    ("frozen_dataclass", "import dataclasses\n@dataclasses.dataclass(frozen=True, order=True)\nclass P:\n    a: int\n    b: int = 1\ntry:\n    P(1).a = 2\n    w = 'set'\nexcept dataclasses.FrozenInstanceError:\n    w = 'frozen'\n{r} = (w, P(1) < P(2), hash(P(1)) == hash(P(1)), sorted([P(2), P(1, 5), P(1)])[0].b, dataclasses.astuple(P(3)))", "{r}"),
+    ("enum", "import enum\nclass E(enum.IntEnum):\n    A = 1\n    B = 2\nclass F(enum.Flag):\n    X = 1\n    Y = 2\n{r} = ({v} * E.B, E(1).name, E.A + 1, (F.X | F.Y).value, [e.value for e in E], E.A is E['A'], E.B == 2)", "{r}"),
+    ("iterator_protocol", "class It:\n    def __init__(self, n):\n        self.n = n\n    def __iter__(self):\n        self.i = 0\n        return self\n    def __next__(self):\n        self.i += 1\n        if self.i > self.n:\n            raise StopIteration\n        return self.i\nit = It(3)\n{r} = (list(it), sum(it), [a for a in zip(it, 'ab')], 2 in it, it.i)", "{r}"),
+    ("getitem_protocol", "class Q:\n    def __getitem__(self, k):\n        if isinstance(k, slice):\n            return ('slice', k.start, k.stop)\n        if isinstance(k, int) and k > 2:\n            raise IndexError\n        return k\nq = Q()\n{r} = (list(q), q[1:2], q['a', 0], q[...] is Ellipsis, 2 in q)", "{r}"),
+    ("contains_protocol", "class Q:\n    def __contains__(self, k):\n        return 'truthy' if k else 0\n    def __setitem__(self, k, x):\n        self.last = k, x\n    def __delitem__(self, k):\n        self.gone = k\nq = Q()\nq[1] = {v}\ndel q['z']\n{r} = (1 in q, 0 in q, q.last, q.gone)", "{r}"),
+    ("callable_object", "class F:\n    def __init__(self):\n        self.n = 0\n    def __call__(self, x, *, by=1):\n        self.n += 1\n        return x * by + self.n\nf = F()\n{r} = (f(f({v}), by=2), f.n, callable(f))", "{r}"),
+    ("descriptor", "class D:\n    def __set_name__(self, owner, name):\n        self.name = name\n    def __get__(self, obj, owner):\n        return self if obj is None else obj.__dict__.get(self.name, 0) + 1\n    def __set__(self, obj, value):\n        obj.__dict__[self.name] = value * 2\nclass O:\n    d = D()\no = O()\nbefore = o.d\no.d = 5\n{r} = (before, o.d, o.__dict__, O.d.name)", "{r}"),
+    ("metaclass", "class M(type):\n    def __call__(cls, *a):\n        obj = super().__call__(*a)\n        obj.tag = cls.__name__\n        return obj\n    def __len__(cls):\n        return 4\nclass K(metaclass=M):\n    pass\n{r} = (K().tag, len(K), isinstance(K, M))", "{r}"),
+    ("class_getitem", "class T:\n    def __class_getitem__(cls, k):\n        return (cls.__name__, k)\n    def __index__(self):\n        return 2\n    def __format__(self, spec):\n        return spec * 2\n    def __repr__(self):\n        return 'T()'\n{r} = (T[int], [1, 2, 3][T()], f'{{T():ab}}', repr([T()]), list(range(T())))", "{r}"),
+    ("isinstance_hook", "class M(type):\n    def __instancecheck__(cls, x):\n        return x == 3\nclass K(metaclass=M):\n    pass\n{r} = (isinstance(3, K), isinstance(4, K), isinstance({v}, torch.Tensor), isinstance(True, int), issubclass(bool, int), type({v}) is torch.Tensor)", "{r}"),
+    ("new_and_init", "class One:\n    it = None\n    def __new__(cls, *a):\n        if cls.it is None:\n            cls.it = super().__new__(cls)\n        return cls.it\n    def __init__(self, k):\n        self.k = k\na, b = One(1), One(2)\n{r} = (a is b, a.k)", "{r}"),
+    ("identity_checks", "a = {v}\nb = {v}\nc = {v} + 0\nd = [a]\n{r} = (a is b, a is c, d[0] is a, a is a.detach(), a.view_as(a) is a, a.contiguous() is a, a.to(a.dtype) is a, a.requires_grad_(False) is a if not a.requires_grad else True, id(a) == id(b))", "{r}"),
+    ("identity_after_rebind", "a = {v}\nb = a\na = a + 1\nc = a\na += 0\n{r} = (b is {v}, a is b, c is a)", "{r}"),
+    ("identity_in_place", "w = {v}.clone()\nx = w.add_(1)\ny = w\ny += 1\n{r} = (x is w, y is w, w[:] is w, w.T.T is w, w.data is w)", "({r}, w)"),
+    ("tensor_attributes", "w = {v}.clone()\nw.note = 'n'\nw.count = 3\nu = w\nu.count += 1\n{r} = (w.note, w.count, hasattr(w + 1, 'note'))", "{r}"),
+    ("tensor_as_key", "a, b = {v}, {v} + 1\nd = {{a: 1, b: 2}}\n{r} = (d[a], d[b], a in d, len({{a, a, b}}))", "{r}"),
+    ("tensor_methods_unbound", "{r} = (torch.Tensor.add({v}, 1), {v}.__add__(2), torch.Tensor.__getitem__({v}, ...), getattr({v}, 'mul')(3), {v}.__class__.__name__)", "{r}"),
+    ("tensor_len_bool_index", "n = len({v}.flatten())\nk = torch.tensor(1)\n{r} = (n, [4, 5, 6][k], range(3)[k], bool(k), int(k) + 1, {v}.flatten()[k], f'{{n}}')", "{r}"),
+    ("new_tensor_methods", "{r} = ({v}.new_zeros(2), {v}.new_tensor([1, 2]), {v}.new_ones(()).dtype, {v}.type(), {v}.is_floating_point(), torch.is_tensor({v}), {v}.nelement())", "{r}"),
+    ("parameter_made_inside", "p = torch.nn.Parameter({v}.detach().float().clone())\nq = p * 2\n{r} = (isinstance(p, torch.nn.Parameter), p.requires_grad, q.requires_grad, q.detach(), p.is_leaf)", "{r}"),
+    ("module_inside", "m = torch.nn.Identity()\nm.extra = 3\ns = torch.nn.Sequential(m, torch.nn.ReLU(), torch.nn.Flatten(0))\n{r} = (s({v}), len(s), s[0].extra, [type(k).__name__ for k in s.children()], s.training)", "{r}"),
+    ("module_state", "class Count(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_buffer('n', torch.zeros(()))\n        self.seen = []\n    def forward(self, x):\n        self.n += 1\n        self.seen.append(tuple(x.shape))\n        return x * self.n\nc = Count()\nc({v})\n{r} = (c({v}), c.n, c.seen)", "{r}"),
+    ("module_hooks_inside", "m = torch.nn.Identity()\nlog = []\nh = m.register_forward_hook(lambda mod, a, out: (log.append(1), out * 2)[1])\na = m({v})\nh.remove()\n{r} = (a, m({v}), log)", "{r}"),
+    ("function_mode", "class Sub(torch.Tensor):\n    @classmethod\n    def __torch_function__(cls, func, types, args=(), kwargs=None):\n        out = super().__torch_function__(func, types, args, kwargs or {{}})\n        return out + 1 if func is torch.Tensor.mul else out\ns = {v}.detach().clone().as_subclass(Sub)\n{r} = ((s * 2).as_subclass(torch.Tensor), type(s + 1).__name__, isinstance(s, torch.Tensor))", "{r}"),
+    ("torch_function_object", "class Dial:\n    def __init__(self, k):\n        self.k = k\n    @classmethod\n    def __torch_function__(cls, func, types, args=(), kwargs=None):\n        return func(*[a.k if isinstance(a, Dial) else a for a in args], **(kwargs or {{}}))\n{r} = torch.add({v}, Dial(3)), torch.mul(Dial(2), {v})", "{r}"),
+    ("torch_function_mode", "from torch.overrides import TorchFunctionMode\nclass Shift(TorchFunctionMode):\n    def __torch_function__(self, func, types, args=(), kwargs=None):\n        out = func(*args, **(kwargs or {{}}))\n        return out + 10 if func is torch.abs else out\nwith Shift():\n    {r} = torch.abs({v})\n{r} = ({r}, torch.abs({v}))", "{r}"),
+    ("typing_and_annotations", "import typing\nx: int = 3\ndef f(a: int, b: 'str' = 'q') -> float:\n    return a\n{r} = (f.__annotations__, typing.cast(int, 'z'), f.__code__.co_argcount, f.__name__, f.__kwdefaults__)", "{r}"),
+    ("inspect_names", "def f(a, b=2, *c, d=3, **e):\n    return locals()\n{r} = (sorted(f(1, 5, 6, z=7).items(), key=lambda p: p[0]), f.__defaults__)", "{r}"),
+    ("weakref", "import weakref\nclass K:\n    pass\nk = K()\nw = weakref.ref(k)\n{r} = (w() is k, w().__class__.__name__)", "{r}"),
+    ("types_namespace", "import types\nn = types.SimpleNamespace(a=1, t={v})\nn.b = n.a + 1\nm = types.MappingProxyType({{'q': 3}})\n{r} = (vars(n)['b'], n.t * 2, m['q'], n == types.SimpleNamespace(a=1, b=2, t=n.t))", "{r}"),
+    ("bound_method_identity", "class K:\n    def m(self):\n        return 1\nk = K()\nf = k.m\n{r} = (f == k.m, f.__self__ is k, f.__func__ is K.m, k.m.__name__)", "{r}"),
+    ("cached_property", "import functools\nclass K:\n    n = 0\n    @functools.cached_property\n    def x(self):\n        K.n += 1\n        return K.n\nk = K()\n{r} = (k.x, k.x, K().x, K.n)", "{r}"),
+    ("total_ordering", "import functools\n@functools.total_ordering\nclass V:\n    def __init__(self, k):\n        self.k = k\n    def __eq__(self, o):\n        return self.k == o.k\n    def __lt__(self, o):\n        return self.k < o.k\n{r} = (V(1) >= V(1), V(2) > V(1), max([V(1), V(3), V(2)]).k, sorted([V(2), V(1)])[0].k)", "{r}"),
+    ("singledispatch", "import functools\n@functools.singledispatch\ndef kind(x):\n    return 'other'\n@kind.register\ndef _(x: int):\n    return 'int'\n{r} = (kind(1), kind('a'), kind(True))", "{r}"),
+    ("abstract", "import abc\nclass A(abc.ABC):\n    @abc.abstractmethod\n    def f(self): ...\nclass B(A):\n    def f(self):\n        return 4\ntry:\n    A()\n    w = 'made'\nexcept TypeError:\n    w = 'abstract'\n{r} = (w, B().f(), isinstance(B(), A))", "{r}"),
+    ("custom_autograd", "class Twice(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, k):\n        ctx.k = k\n        ctx.mark_non_differentiable()\n        return x * k\n    @staticmethod\n    def backward(ctx, g):\n        return g * ctx.k, None\n{r} = Twice.apply({v}.float(), 3)", "{r}"),
+    ("autograd_mark_dirty", "class AddIn(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        x.add_(1)\n        ctx.mark_dirty(x)\n        return x\n    @staticmethod\n    def backward(ctx, g):\n        return g\nw = {v}.float() * 2\n{r} = AddIn.apply(w)", "({r}, w, {r} is w)"),
+)  # fmt: skip
+
+
+@mutator("python_objects", "python-objects", compiles=False)
+def python_objects(subject: Subject, draw: Draw) -> str | None:
+    """Special methods, properties, dataclasses, subclasses, identity."""
+    return plant(subject, draw, OBJECTS)
