@@ -33,6 +33,7 @@ class Leaf:
 
     path:  section and place, ``return[0]``
     shape: of the tensor; arrays of complex leaves have it too
+    same:  path of an earlier leaf that is the very same object, or None
     """
 
     def __init__(self, data: Mapping[str, JSON], blobs: memoryview) -> None:
@@ -45,7 +46,7 @@ class Leaf:
             self.requires_grad = bool(data.get("requires_grad", False))
             self.kind = str(data.get("kind", "dense"))
             self.class_name = str(data.get("class", "Tensor"))
-            self.is_exact = data.get("exact")
+            self.same = data.get("same")
         except (KeyError, TypeError, ValueError) as error:
             raise ForgedError(f"a leaf without {error}") from error
         self._data = data
