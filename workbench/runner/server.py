@@ -39,9 +39,10 @@ class Server:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._layers = LAYERS.keys() - switched_off()
-        if USERS in self._layers and not namespaces.become_nobody([sys.executable, os.__file__, os.getcwd()]):
+        needed = [path for path in (sys.executable, os.getcwd(), *sys.path) if os.access(path, os.R_OK)]
+        if USERS in self._layers and not namespaces.become_nobody(needed):
             self._layers -= {USERS}
-        self._warden = Warden(self._layers) if PROCESSES in self._layers else None  # while this process is small
+        self._warden = Warden(self._layers, connection) if PROCESSES in self._layers else None  # while this process is small
 
     def loop(self) -> None:
         """Warm up, tell the host, serve."""

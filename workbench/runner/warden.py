@@ -62,11 +62,12 @@ class Nest:
 class Warden:
     """The server's end of the warden. Keeps one nest ready."""
 
-    def __init__(self, layers: Collection[str]) -> None:
+    def __init__(self, layers: Collection[str], connection: socket.socket) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.pid = os.fork()
         if self.pid == 0:
             self._socket.close()
+            connection.close()  # the host must see the server's end of it close
             _serve(theirs, set(layers) & {PROCESSES, NETWORK, MOUNTS, COUNT})
         theirs.close()
         self._order()
@@ -119,6 +120,8 @@ def _keep(server: socket.socket, layers: set[str]) -> NoReturn:
         leash.close()
         server.close()
         os.waitpid(init, 0)
+    except OSError:
+        server.send(json.dumps({"refused": sorted(layers)}).encode())
     finally:
         os._exit(0)
 
@@ -143,5 +146,7 @@ def _init(server: socket.socket, layers: set[str], refused: set[str], leash: soc
             os.close(descriptor)
         with contextlib.suppress(OSError):
             theirs.recv(1)
+    except OSError:
+        server.send(json.dumps({"refused": sorted(layers)}).encode())
     finally:
         os._exit(0)
