@@ -17,6 +17,7 @@ from workbench.commands.options import database, db_option, emit, jobs_option, j
 from workbench.errors import ProgramError, WorkbenchError
 
 if TYPE_CHECKING:
+    from store import Store
     from workbench.oracle.judge import Judge
 
 WEIGHT = (0, 2, 3, 1)
@@ -49,7 +50,8 @@ def command(paths: tuple[str, ...], *, as_json: bool, save: bool, db: str | None
     """
     files, arguments = _split(paths)
     overrides = _overrides(options)
-    verdicts = list(_judge(files, arguments, overrides, options, quiet=as_json))
+    memory = None if options["fresh"] else _memory(db)
+    verdicts = list(_judge(files, arguments, overrides, options, memory, quiet=as_json))
     ids = _save(verdicts, database(db)) if save else {}
     if as_json:
         documents = [v.to_json() for _, v in verdicts]
@@ -85,9 +87,10 @@ def _overrides(options: dict[str, Any]) -> dict[str, JSON]:
 
 
 def _judge(
-    files: list[Path], arguments: list[str], overrides: dict[str, JSON], options: dict[str, Any], *, quiet: bool
+    files: list[Path], arguments: list[str], overrides: dict[str, JSON], options: dict[str, Any], memory: Store | None, *, quiet: bool
 ) -> Iterator[tuple[Program, Verdict]]:
-    from workbench.oracle.judge import Judge
+    from workbench.oracle.judge import VERSION, Judge
+    from workbench.oracle.memo import Memo
     from workbench.oracle.runs import Setting
     from workbench.runner.protocol import Limits
     from workbench.servers import Pool
@@ -96,7 +99,7 @@ def _judge(
     limits = Limits(seconds=options["timeout"], memory_mb=options["memory"])
     with Pool(python=options["python"], jobs=jobs) as pool:
         environment = pool.environment()
-        judge = Judge(pool)
+        judge = Judge(pool, memo=Memo(memory, environment, VERSION) if memory is not None else None)
 
         def one(path: Path) -> tuple[Program, Verdict]:
             setting = Setting("own", str(path.resolve().parent), tuple(arguments), limits)
@@ -107,6 +110,17 @@ def _judge(
             for program, verdict in workers.map(one, files):
                 step(verdict)
                 yield program, verdict
+
+
+def _memory(db: str | None) -> Store | None:
+    """The store as memory of verdicts; a store that cannot be used costs only time, so it is told and done without."""
+    from store import open_store
+
+    try:
+        return open_store(database(db), timeout=5)
+    except WorkbenchError as error:
+        click.echo(f"note: verdicts are not remembered: {error.message}", err=True)
+        return None
 
 
 def _check_file(judge: Judge, path: Path, overrides: dict[str, JSON], setting: Any, *, ladder: bool) -> tuple[Program, Verdict]:
@@ -122,7 +136,7 @@ def _check_file(judge: Judge, path: Path, overrides: dict[str, JSON], setting: A
 
 
 def _machine(environment: dict[str, JSON], program: Program) -> dict[str, JSON]:
-    told: dict[str, JSON] = {k: environment[k] for k in ("cpu", "cpu_capability", "compiler", "python") if k in environment}
+    told: dict[str, JSON] = {k: environment[k] for k in ("capability", "compiler_version", "python", "machine") if k in environment}
     return {**told, "threads": program.configuration.threads}
 
 

@@ -11,6 +11,7 @@ from workbench.oracle.difference import difference
 from workbench.oracle.explain import Explained, Explainer, Patches
 from workbench.oracle.guilty import APPLICATIONS, Shows, guilty
 from workbench.oracle.ladder import Climb, climb, same_difference, same_raise, same_silence
+from workbench.oracle.memo import Memo
 from workbench.oracle.observation import Observation, Raised
 from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
 from workbench.oracle.warn import warnings_of
@@ -37,8 +38,9 @@ class Demand:
 class Judge:
     """Judges programs on a pool of servers; safe to use from several threads at once."""
 
-    def __init__(self, pool: Runner, setting: Setting | None = None) -> None:
+    def __init__(self, pool: Runner, setting: Setting | None = None, memo: Memo | None = None) -> None:
         self._pool = pool
+        self._memo = memo
         self.setting = setting or Setting()
 
     def check(self, program: Program, *, ladder: bool = False, demand: Demand | None = None, setting: Setting | None = None) -> Verdict:
@@ -46,11 +48,18 @@ class Judge:
         started = time.monotonic()
         runs = Runs(self._pool, program, setting or self.setting)
         wanted = demand or Demand(ladder=ladder)
+        asked = f"{wanted.stage}{wanted.ladder}{wanted.confirm}{(setting or self.setting).argv}"
+        known = self._memo.get(program, asked) if self._memo is not None else None
+        if known is not None:
+            return replace(known, file=program.name, seconds=time.monotonic() - started, compiles=0)
         try:
             verdict = _Examination(runs, wanted).verdict()
         except UndecidedError as error:
             verdict = Verdict(Outcome.UNDECIDED, str(error), configuration=program.configuration)
-        return replace(verdict, file=program.name, compiles=runs.compiles, seconds=time.monotonic() - started, isolation=runs.missing)
+        verdict = replace(verdict, file=program.name, compiles=runs.compiles, seconds=time.monotonic() - started, isolation=runs.missing)
+        if self._memo is not None:
+            self._memo.put(program, asked, verdict)
+        return verdict
 
     def screen(self, program: Program, setting: Setting | None = None) -> Verdict | None:
         """Eager alone: ``invalid`` or ``undecided`` when the program is no use, None when it is worth a compile."""
@@ -104,6 +113,8 @@ class _Examination:
 
     def _loud(self, compiled: Observation) -> Verdict:
         assert compiled.exception is not None
+        if "CppCompileError" in compiled.exception.class_name and not self._runs.compiler_works():
+            return self._undecided("the C++ compiler fails on every program here (workbench doctor says more)")
         if self._demand.confirm:
             again = self._runs.compiled(key="confirm")
             if again.outcome != "raised":

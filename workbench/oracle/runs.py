@@ -17,6 +17,8 @@ legitimate reads of ``torch.empty`` look flaky)."""
 NUDGE_BATCHES = (tuple(range(6)), tuple(range(6, 24)))
 """24 seeds (5 left six of 240 noise programs reported), in two batches so that easy ones stop early."""
 
+TRIVIAL = "import torch\n\n\ndef fn(x):\n    return x + 1\n\n\ndef get_inputs():\n    return [torch.ones(8)]\n"
+
 
 class Runner(Protocol):
     """What the oracle needs of a pool of servers."""
@@ -91,6 +93,11 @@ class Runs:
         """Bounds of eager under one-ulp perturbations of inexact nodes, for one batch of seeds."""
         plan = self.shadow().facts.get("plan")
         return self._observe("nudge", poison=POISON, seeds=list(NUDGE_BATCHES[batch]), options={"plan": plan})
+
+    def compiler_works(self) -> bool:
+        """Whether Inductor can build a trivial kernel here: a broken compiler is the machine's fault, not the program's."""
+        program = Program(TRIVIAL, Configuration(device=self.configuration.device), "trivial.py")
+        return Runs(self._pool, program, Setting(limits=self.setting.limits)).compiled().outcome == "returned"
 
     def _observe(
         self,
