@@ -16,7 +16,7 @@ from workbench.errors import WorkbenchError
 def command(query: tuple[str, ...], db: str | None) -> None:
     """Inspect, label and export findings in a terminal; QUERY filters them from the start."""
     path = database(db)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
         raise WorkbenchError("triage needs a terminal", "without one: workbench list, show, label, state, export")
     from store import open_store
     from workbench.triage.app import TriageApp

@@ -92,7 +92,8 @@ def _description(subject: Subject) -> str:
     real = [d for d in verdict.differences if d.excused is None]
     if real:
         lines += ["", *_table(real)]
-    lines += [f"- {WARNINGS[w]}" for w in verdict.warnings]
+    if verdict.warnings:
+        lines += ["To know before judging:", *(f"- {WARNINGS[w]}" for w in verdict.warnings)]
     return "\n".join(lines)
 
 
@@ -141,7 +142,8 @@ def _ablation(subject: Subject, report: Report, runs: Sequence[Run]) -> str:
     if verdict.guilty or verdict.guilty_asked:
         lines.append(f"Compiler bisector: {f'`{verdict.guilty}`' if verdict.guilty else 'no single pass is to blame'}.")
     if verdict.replay:
-        lines += ["Replay:", "", _fence(verdict.replay, "sh")]
+        command = verdict.replay if "python" in verdict.replay else f"{verdict.replay} python repro.py"
+        lines += ["Replay line of the bisector (the guilty application is the last that it lets through):", "", _fence(command, "sh")]
     return "\n".join(lines)
 
 

@@ -1,7 +1,7 @@
 """The check below the program in a repro: runs it eager and compiled, compares, exits 1 when they disagree. Text only; nothing runs here.
 
-Two styles. *lean* calls the program's own functions twice and compares with ``torch.testing.assert_close``: what a person would write.
-*anew* executes the file a second time as a module, so that no state is shared, and looks at everything that the symptoms name.
+Two styles. *lean* compares with ``torch.testing.assert_close``: what a person would write. *anew* looks at everything that the symptoms
+name, leaf by leaf. Programs that keep state are executed a second time, as a module, so that eager and compiled share nothing.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class Check:
 
 
 def lean(check: Check) -> str:
-    """The check in its plainest form; right for stateless programs and the symptoms in ``LEAN``."""
+    """The check in its plainest form, for the symptoms in ``LEAN``; a program that keeps state is executed anew."""
     compare = _COMPARE_RAISES if check.symptoms & RAISES else _COMPARE_CLOSE
-    return "\n".join([*_head(check), *_lean_run(check), "", "", *_main(compare)])
+    load = [] if check.form.stateless else [*_LOAD, "", ""]
+    return "\n".join([*_head(check), *load, *_lean_run(check), "", "", *_main(compare)])
 
 
 def anew(check: Check) -> str:
@@ -146,10 +147,12 @@ def _sections(check: Check, dictionary: str) -> dict[str, str]:
 
 
 def _lean_run(check: Check) -> list[str]:
-    lines = ["def run(compiled):", *_seeding(check), *_build(check, ""), *_seeding(check)]
+    prefix = "" if check.form.stateless else "program."
+    lines = ["def run(compiled):", *_seeding(check)] + ([] if check.form.stateless else ["    program = load()"])
+    lines += [*_build(check, prefix), *_seeding(check)]
     if check.symptoms & RAISES:
-        return [*lines, "    try:", *_indented(_exercise(check, "")), *_RAISED]
-    lines += _exercise(check, "")
+        return [*lines, "    try:", *_indented(_exercise(check, prefix)), *_RAISED]
+    lines += _exercise(check, prefix)
     seen = _sections(check, "") or {"return": "result"}
     if list(seen) == ["return"]:
         return [*lines, "    return result"]

@@ -37,7 +37,7 @@ def repros(program: Program, verdict: Verdict, title: str = "") -> list[Repro]:
         raise WorkbenchError(SCRIPT_FORM, "reduce it first (workbench minimize): the reducer ends in harness form")
     check = _check(program, verdict, form)
     styles: list[tuple[str, Callable[[Check], str]]] = [("anew", harness.anew)]
-    if form.stateless and check.symptoms <= harness.LEAN and not check.global_names:
+    if check.symptoms <= harness.LEAN and not check.global_names:
         styles.insert(0, ("lean", harness.lean))
     found = [Repro(_assemble(program, render(check), form, title, verdict), name) for name, render in styles]
     if program.configuration.grad:

@@ -42,7 +42,7 @@ class TriageApp(Threads):
 
     TITLE = "workbench triage"
     CSS_PATH = "triage.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (116, "-wide")]  # noqa: RUF012 - as Textual declares it
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (130, "-wide")]  # noqa: RUF012 - as Textual declares it
 
     HELP = """
     # Triage

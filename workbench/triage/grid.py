@@ -9,7 +9,7 @@ SHADES = " ·░▒▓█"
 BOUNDS = (0.0, 1e-6, 1e-4, 1e-2, 1.0)
 """Relative errors: above the n-th bound stands the shade after it."""
 
-LEGEND = "relative error: ' ' none  · ≤1e-6  ░ ≤1e-4  ▒ ≤1e-2  ▓ ≤1  █ >1  × nan or inf"
+LEGEND = "relative error: · ≤1e-6  ░ ≤1e-4  ▒ ≤1e-2\n                ▓ ≤1  █ >1  × nan or inf"
 
 
 def picture(grid: Sequence[Sequence[float]]) -> list[str]:
