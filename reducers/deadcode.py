@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter, defaultdict
 
 from reducers.names import SCOPES, own_nodes
 from reducers.tree import HARNESS, bound_by, function, is_docstring
@@ -222,23 +223,35 @@ def _parameters(tree: ast.Module) -> None:
             unused = _unread(fn)
             made.elts = [e for i, e in enumerate(made.elts) if i not in unused]
             fn.args.args = [a for i, a in enumerate(fn.args.args) if i not in unused]
+    _helper_parameters(tree)
+
+
+def _helper_parameters(tree: ast.Module) -> None:
+    """Parameters of helpers that are only ever called by name with plain positional arguments."""
     methods = {id(m) for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for m in c.body}
-    for helper in [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name not in HARNESS and id(n) not in methods]:
-        _helper_parameters(tree, helper)
+    helpers: dict[str, list[ast.FunctionDef]] = defaultdict(list)
+    uses: Counter[str] = Counter()
+    calls: dict[str, list[ast.Call]] = defaultdict(list)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            uses[node.id] += 1
+        elif isinstance(node, ast.FunctionDef) and id(node) not in methods:
+            helpers[node.name].append(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            calls[node.func.id].append(node)
+    for name, found in helpers.items():
+        helper = found[0]
+        if name in HARNESS or len(found) != 1 or _variadic(helper) or helper.decorator_list or uses[name] != len(calls[name]):
+            continue
+        if not any(c.keywords or len(c.args) != len(helper.args.args) or _starred(c) for c in calls[name]):
+            unused = {i for i in _unread(helper) if all(pure(c.args[i]) for c in calls[name])}
+            helper.args.args = [a for i, a in enumerate(helper.args.args) if i not in unused]
+            for call in calls[name]:
+                call.args = [a for i, a in enumerate(call.args) if i not in unused]
 
 
-def _helper_parameters(tree: ast.Module, helper: ast.FunctionDef) -> None:
-    uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == helper.name]
-    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == helper.name]
-    same = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == helper.name]
-    if _variadic(helper) or helper.decorator_list or len(uses) != len(calls) or len(same) != 1:
-        return
-    if any(c.keywords or len(c.args) != len(helper.args.args) or any(isinstance(a, ast.Starred) for a in c.args) for c in calls):
-        return
-    unused = {i for i in _unread(helper) if all(pure(c.args[i]) for c in calls)}
-    helper.args.args = [a for i, a in enumerate(helper.args.args) if i not in unused]
-    for call in calls:
-        call.args = [a for i, a in enumerate(call.args) if i not in unused]
+def _starred(call: ast.Call) -> bool:
+    return any(isinstance(a, ast.Starred) for a in call.args)
 
 
 def _unread(node: ast.FunctionDef) -> set[int]:

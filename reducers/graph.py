@@ -20,7 +20,10 @@ MOST_VALUES = 400
 
 def flattened(search: Search) -> bool:
     """Try what the oracle's ``flatten`` gives for the best program, then slices of it; True when a flat text was accepted."""
-    if not search.offer("flatten", *_texts(search, "flatten")):
+    texts = _texts(search, "flatten")
+    drive = function(parse(search.best.source), "drive")
+    driven = [f"{text}\n{ast.unparse(drive)}\n" for text in texts] if drive is not None else []
+    if not search.offer("flatten", *driven, *texts):
         return False
     sliced(search)
     return True

@@ -7,6 +7,7 @@ import copy
 from collections import defaultdict
 from collections.abc import Iterator
 
+from reducers.deadcode import returned_list
 from reducers.expressions import plainer
 from reducers.inline import Renamer
 from reducers.tree import Edit, function, numbers
@@ -64,8 +65,6 @@ def _together(nodes: list[ast.Constant], value: int, number: dict[int, int]) -> 
 
 def _smaller(value: int) -> list[int]:
     """Sizes to try for ``value``, the boldest last: one below, halves, around the vector widths, then 2 and 1."""
-    if value <= 1:
-        return [0] if value == 1 else []
     tries = {value - 1, value // 2, value // 4, 3, 2, 1}
     tries |= {w + d for w in WIDTHS for d in (-1, 0, 1)} if value > min(WIDTHS) + 1 else set()
     return sorted((t for t in tries if 0 < t < value), reverse=True)
@@ -134,6 +133,18 @@ def fills(tree: ast.Module) -> list[Edit]:
 def _renamed(node: ast.Call, name: str, args: list[ast.expr]) -> ast.Call:
     assert isinstance(node.func, ast.Attribute)
     return ast.Call(ast.Attribute(copy.deepcopy(node.func.value), name, ast.Load()), copy.deepcopy(args), copy.deepcopy(node.keywords))
+
+
+def unread(tree: ast.Module) -> list[Edit]:
+    """A parameter of ``fn`` that its body never reads, with its input; for programs whose dead code has to stay."""
+    fn, maker = function(tree, "fn"), function(tree, "get_inputs")
+    made = returned_list(maker) if maker is not None else None
+    if fn is None or made is None or len(made.elts) != len(fn.args.args):
+        return []
+    number = numbers(tree)
+    read = {n.id for s in fn.body for n in ast.walk(s) if isinstance(n, ast.Name)}
+    pairs = zip(fn.args.args, made.elts, strict=True)
+    return [Edit(((number[id(a)], None), (number[id(e)], None)), 2) for a, e in pairs if a.arg not in read and len(made.elts) > 1]
 
 
 def merges(tree: ast.Module) -> list[Edit]:

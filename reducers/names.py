@@ -141,9 +141,10 @@ class _Checker:
             self._node(node.iter, own, seen, around)
             self._node(node.target, own, seen, around)
             self._statements([*node.body, *node.orelse], own, seen, around)
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-            if node.name:
-                seen.add(node.name)
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar | ast.MatchMapping):
+            name = node.rest if isinstance(node, ast.MatchMapping) else node.name
+            if name:
+                seen.add(name)
             self._children(node, own, seen, around)
         else:
             self._children(node, own, seen, around)

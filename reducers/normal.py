@@ -61,7 +61,7 @@ def _bare_return(line: str) -> str:
         return line
     bare = f"{match[1]}return {match[2]}"
     try:
-        same = ast.dump(ast.parse(f"def f():\n return {match[2]}")) == ast.dump(ast.parse(f"def f():\n{' '}{line.strip()}"))
+        same = ast.dump(parse(f"def f():\n return {match[2]}")) == ast.dump(parse(f"def f():\n{' '}{line.strip()}"))
     except SyntaxError:
         return line
     return bare if same else line
@@ -96,9 +96,11 @@ def _rename(tree: ast.Module) -> None:
     taken |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)} | {"torch", "nn", "F"}
     taken |= {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     keywords = {k.arg for k in ast.walk(tree) if isinstance(k, ast.keyword)}
+    fn = function(tree, "fn")
+    parameters = {a.arg for a in fn.args.args if len(a.arg) > 1} if fn is not None else set()
     renamed: dict[str, str] = {}
     for name, choices in _renameable(tree):
-        if name in renamed or name in HARNESS or name in keywords or not _is_clumsy(name):
+        if name in renamed or name in HARNESS or name in keywords or not (name in parameters or _is_clumsy(name)):
             continue
         fresh = next((c for c in choices if c not in taken), None)
         if fresh is not None:

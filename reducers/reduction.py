@@ -28,6 +28,8 @@ PASSES = (
     Pass("harness", inline.harness),
     Pass("hoist", expressions.hoists, first=1),
     Pass("arguments", expressions.arguments),
+    Pass("unread inputs", inputs.unread),
+    Pass("unassign", statements.unassigned, tidy=False),
     Pass("merge inputs", inputs.merges, first=1),
     Pass("sizes at once", inputs.boldest, first=1),
     Pass("sizes", inputs.sizes, first=1),
@@ -102,14 +104,17 @@ def _shrink(search: Search, passes: tuple[Pass, ...]) -> None:
     while search.configure("configuration", *towards_default(search.best.configuration)):
         pass
     flattened(search)
+    raw = False
     while True:
         before = search.best
+        search.try_tidying()
         for pass_ in passes:
-            search.run(pass_)
+            search.run(pass_, raw=raw)
         while search.configure("configuration", *towards_default(search.best.configuration)):
             pass
-        if search.best == before:
+        if search.best == before and raw:
             break
+        raw = search.best == before  # a closing round without tidying: the bug may need what looks unused
     search.offer("normalise", normalised(search.best.source))
 
 

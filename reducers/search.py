@@ -115,6 +115,7 @@ class Search:
         self.started = time.monotonic()
         self.known: dict[str, Judgement] = {}
         self.consumed = 0
+        self.tidying = True
         self.lock = threading.Lock()
         self.pool = ThreadPoolExecutor(self.workers, "reduce") if self.workers > 1 else None
 
@@ -127,12 +128,12 @@ class Search:
 
     # What passes call
 
-    def run(self, pass_: Pass) -> bool:
-        """Apply a pass until none of its edits is accepted alone; True when the program changed."""
+    def run(self, pass_: Pass, *, raw: bool = False) -> bool:
+        """Apply a pass until none of its edits is accepted alone; True when the program changed. ``raw``: never tidy candidates."""
         self.progress.current = pass_.name
         changed = False
         cursor: Cursor | None = None
-        while (accepted := self.first(self._proposals(pass_, cursor))) is not None:
+        while (accepted := self.first(self._proposals(pass_, cursor, raw=raw))) is not None:
             changed, cursor = True, accepted.then
         return changed
 
@@ -162,19 +163,23 @@ class Search:
 
     # The machinery
 
-    def _proposals(self, pass_: Pass, cursor: Cursor | None) -> Iterator[Proposal]:
+    def _proposals(self, pass_: Pass, cursor: Cursor | None, *, raw: bool) -> Iterator[Proposal]:
         tree = parse(self.best.source)
         edits = pass_.edits(tree)
+        tidying = pass_.tidy and self.tidying and not raw
         for run in schedule(len(edits), cursor, first=pass_.first):
             changed = apply(tree, edits[run.start : run.end])
             if changed is None:
                 self.progress.skipped += 1
                 continue
-            for source in dict.fromkeys((show(self.tidy(changed)), show(changed)) if pass_.tidy else (show(changed),)):
-                made = self.candidate(source, self.best.configuration)
-                if made is not None:
-                    yield Proposal(made, run.then)
-                    break
+            made = self.candidate(show(self.tidy(changed) if tidying else changed), self.best.configuration)
+            if made is not None:
+                yield Proposal(made, run.then)
+
+    def try_tidying(self) -> None:
+        """Drop what looks unused; where the bug vanishes with it (a dead random draw, say), candidates are not tidied either for now."""
+        source = show(self.tidy(parse(self.best.source)))
+        self.tidying = source == self.best.source or self.offer("tidy", source)
 
     def first(self, proposals: Iterator[Proposal]) -> Proposal | None:
         """Accept the earliest proposal that is the same bug; None when there is none. Later ones in flight are told to stop."""

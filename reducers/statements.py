@@ -25,6 +25,18 @@ def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
                 yield from block
 
 
+def unassigned(tree: ast.Module) -> list[Edit]:
+    """``y = f(x)`` as ``f(x)`` where nothing reads ``y``: the call is what matters."""
+    number = numbers(tree)
+    read = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    edits = []
+    for node in _statements(tree):
+        called = isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node not in tree.body
+        if called and isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) and t.id not in read for t in node.targets):
+            edits.append(Edit.of(number[id(node)], ast.Expr(node.value)))
+    return edits
+
+
 def _removable(statement: ast.stmt, tree: ast.Module) -> bool:
     if isinstance(statement, ast.Pass):
         return False
@@ -75,15 +87,47 @@ def _first_item(iterable: ast.expr) -> ast.expr:
 def elements(tree: ast.Module) -> list[Edit]:
     """Elements of tuples, lists, sets and dictionaries in code and inputs; unpacking targets go with their values."""
     number, above = numbers(tree), parents(tree)
-    edits: list[Edit] = []
+    coupled = _coupled(tree, number)
+    edits: list[Edit] = list(coupled[1])
     for node in ast.walk(tree):
         if isinstance(node, ast.Tuple | ast.List | ast.Set) and not isinstance(getattr(node, "ctx", None), ast.Store):
-            if isinstance(above.get(id(node)), ast.Subscript) or _is_inputs(node, above):
+            if isinstance(above.get(id(node)), ast.Subscript) or _is_inputs(node, above) or node is coupled[0]:
                 continue
             edits += [Edit.of(number[id(e)], None, weight(e)) for e in node.elts if len(node.elts) > 1]
         elif isinstance(node, ast.Dict) and len(node.keys) > 1:
             edits += [_without_item(node, i, number) for i in range(len(node.keys))]
     return edits
+
+
+def _coupled(tree: ast.Module, number: dict[int, int]) -> tuple[ast.AST | None, list[Edit]]:
+    """What ``fn`` returns, where ``a, b = fn(...)`` in ``drive`` takes it apart: elements go on both sides, with the names in ``return``."""
+    results = _last_display(tree, ("fn", "forward"))
+    drive = next((f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == "drive" and f.args.args), None)
+    if results is None or drive is None:
+        return None, []
+    tested = drive.args.args[0].arg
+    edits: list[Edit] = []
+    for node in ast.walk(drive):
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)):
+            continue
+        target = node.targets[0]
+        if node.value.func.id != tested or not isinstance(target, ast.Tuple | ast.List) or len(target.elts) != len(results.elts):
+            continue
+        last = _last_display(tree, ("drive",))
+        for ours, theirs in zip(results.elts, target.elts, strict=True) if len(target.elts) > 1 else ():
+            shown = [e for e in last.elts if isinstance(e, ast.Name) and isinstance(theirs, ast.Name) and e.id == theirs.id] if last else []
+            edits.append(Edit(tuple((number[id(n)], None) for n in (ours, theirs, *shown)), weight(ours)))
+        return results, edits
+    return None, []
+
+
+def _last_display(tree: ast.Module, names: tuple[str, ...]) -> ast.Tuple | ast.List | None:
+    """The tuple or list that the function of one of these names ends in returning."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in names and node.body and isinstance(node.body[-1], ast.Return):
+            value = node.body[-1].value
+            return value if isinstance(value, ast.Tuple | ast.List) else None
+    return None
 
 
 def _is_inputs(node: ast.AST, above: dict[int, ast.AST]) -> bool:

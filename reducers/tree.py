@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -38,9 +40,24 @@ class Edit:
         return cls(((number, replacement),), gain)
 
 
+PARSING = threading.Lock()
+TRIES = 20
+
+
 def parse(source: str) -> ast.Module:
-    """The tree; SyntaxError as from ``ast.parse``."""
-    return ast.parse(source)
+    """The tree; SyntaxError as from ``ast.parse``. For several threads at once, which ``ast.parse`` of CPython 3.11 is not.
+
+    It counts its recursion depth for the whole interpreter and raises SystemError when another thread parsed meanwhile.
+    """
+    for attempt in range(TRIES):
+        try:
+            with PARSING:
+                return ast.parse(source)
+        except SystemError:
+            if attempt == TRIES - 1:
+                raise
+            time.sleep(0.001 * attempt)
+    raise AssertionError
 
 
 def canonical(source: str) -> str:
@@ -85,7 +102,7 @@ def apply(tree: ast.Module, edits: Iterable[Edit]) -> ast.Module | None:
         changed = _Applier(fresh, changes).visit(fresh)
         assert isinstance(changed, ast.Module)
         changed = _Bodies().visit(changed)
-        return ast.parse(show(changed))
+        return parse(show(changed))
     except (SyntaxError, ValueError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -99,13 +116,21 @@ class _Applier(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST | list[ast.AST] | None:
         number = self.numbers.get(id(node))
         if number is None or number not in self.changes or isinstance(node, ast.expr_context):
-            return self.generic_visit(node)
+            return self._inside(node)
         replacement = self.changes[number]
         if isinstance(replacement, tuple):
             return [n for part in replacement for n in self._several(part)]
         if isinstance(replacement, Ref) and replacement.number == number:
-            return self.generic_visit(node)
+            return self._inside(node)
         return self._one(replacement)
+
+    def _inside(self, node: ast.AST) -> ast.AST:
+        """Changes below a node; a display that loses its last element is another thing than a shorter one: ValueError."""
+        had = bool(getattr(node, "elts", None))
+        changed = self.generic_visit(node)
+        if had and not getattr(changed, "elts", None):
+            raise ValueError("nothing is left of a display")
+        return changed
 
     def _one(self, part: Ref | ast.AST | None) -> ast.AST | list[ast.AST] | None:
         if part is None:

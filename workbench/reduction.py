@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,11 +11,11 @@ from reducers.oracle import Candidate, Journal, Judgement, Kind, MemoryJournal
 from reducers.reduction import Reduction, Unreproducible, reduce
 from reducers.search import Budget, Progress
 from reducers.tree import statements
-from store.records import JSON, LADDER, Configuration, Difference, Program, Signature, Verdict
+from store.records import JSON, LADDER, Configuration, Difference, Program, Signature, Symptom, Verdict
 from workbench.errors import WorkbenchError
 from workbench.flattening import flat_texts
 from workbench.oracle.judge import Demand, Judge
-from workbench.oracle.runs import Runner, Setting
+from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
 from workbench.programs import write_block
 from workbench.sameness import Bug, bug_of, changes_of, fingerprint, judged
 from workbench.signature import signature
@@ -78,6 +79,9 @@ class BugOracle:
         """The verdict without confirmation: what is accepted in the end is confirmed and certified."""
         if cancelled():
             return Judgement(Kind.UNDECIDED, reason="no longer wanted")
+        refused = self._screened(candidate)
+        if refused is not None:
+            return refused
         verdict = self.verdict(candidate)
         kind, paths = judged(self._bug, verdict)
         told = fingerprint(verdict)
@@ -85,6 +89,20 @@ class BugOracle:
             with self._lock:
                 self.strange.setdefault(told, candidate)
         return Judgement(kind, told, paths, verdict.compiles, verdict.seconds, verdict.reason)
+
+    def _screened(self, candidate: Candidate) -> Judgement | None:
+        """A refusal without a compile where eager does not behave as in the original: returns where that raised, or raises where it returned."""
+        runs = Runs(self._pool, Program(candidate.source, candidate.configuration, CALLED), self._setting)
+        started = time.monotonic()
+        try:
+            eager = runs.eager()
+        except UndecidedError:
+            return None  # the judge words it
+        raises = self._bug.change.symptom is Symptom.MISSING_ERROR
+        if eager.outcome == ("raised" if raises else "returned"):
+            return None
+        told = eager.exception.message.splitlines()[0] if eager.exception is not None and eager.exception.message else ""
+        return Judgement(Kind.INVALID, seconds=time.monotonic() - started, reason=f"eager {eager.outcome} {told}"[:200].strip())
 
     def verdict(self, candidate: Candidate) -> Verdict:
         """The judge's verdict of a candidate on this oracle's backend."""
