@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from workbench.runner import layers
+from workbench.runner.family import descendants
 from workbench.runner.protocol import Limits, Request
 from workbench.servers import Pool, Run
 
@@ -210,17 +210,6 @@ def test_a_machine_without_namespaces_still_ends_its_runs(gone: tuple[str, ...],
         assert run(poor, "os.fork()\nwhile True: pass", seconds=1).status == "timeout"
         assert run(poor, "while True: os.fork()", seconds=4, memory_mb=1 << 20).status in ("timeout", "memory")
         assert run(poor, "pass").status == "ok"
-        assert leftovers() == []
+        (server,) = poor._all
+        assert descendants(server._process.pid) == []
 
-
-def leftovers() -> list[str]:
-    """Processes on this machine that some run of this test left behind."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            status = Path(f"/proc/{pid}/environ").read_text(errors="replace")
-        except OSError:
-            continue
-        if "/run-" in status and f"torch-compile-workbench-{os.getuid()}" in status:
-            found.append(pid)
-    return found

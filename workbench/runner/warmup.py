@@ -24,6 +24,7 @@ def prepare() -> dict[str, Any]:
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     inductor.compile_threads = 1
+    _ask_for_vectors()
     problem = compile_trivial()
     gc.collect()
     gc.freeze()  # children copy fewer pages
@@ -40,6 +41,23 @@ def thread_names() -> list[str]:
         return names
     except OSError:
         return [thread.name for thread in threading.enumerate()]
+
+
+def _ask_for_vectors() -> None:
+    """Let Inductor find out which vector instructions compile and load here; what it builds for that is kept beside the headers.
+
+    With the server's private cache each start would pay some 10 s of CPU for it.
+    """
+    private = os.environ["TORCHINDUCTOR_CACHE_DIR"]
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(os.environ["WORKBENCH_HEADERS"], "vectors")
+    try:
+        from torch._inductor import cpu_vec_isa
+
+        cpu_vec_isa.valid_vec_isa_list()
+    except Exception:  # no compiler: compile_trivial says so
+        return
+    finally:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = private
 
 
 def compile_trivial() -> str:
