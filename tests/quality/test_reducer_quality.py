@@ -1,0 +1,57 @@
+"""The reducer reaches what a person reaches by hand, on ordinary programs around real live mismatches (torch 2.13.0 CPU).
+
+Each file under ``programs`` says the statements of the smallest repro that a person found, and the route that should get there. At most one
+statement more is allowed, and the calls of the issue: 40 on the graph route, 150 on the source route.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from reducers.tree import statements
+from store.records import Outcome
+from workbench.programs import parse_program
+from workbench.reduction import Reducer
+from workbench.servers import Pool
+
+pytestmark = [pytest.mark.quality, pytest.mark.torch]
+PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
+MOST_CALLS = {"graph": 40, "source": 150}
+
+
+@pytest.fixture(scope="module")
+def pool():
+    jobs = len(os.sched_getaffinity(0))
+    with Pool(jobs=jobs) as made:
+        yield made
+
+
+def promised(text: str) -> tuple[int, str]:
+    hand = re.search(r"^# by hand: (\d+)", text, re.MULTILINE)
+    route = re.search(r"^# route: (\w+)", text, re.MULTILINE)
+    assert hand is not None
+    assert route is not None
+    return int(hand[1]), route[1]
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+def test_a_program_full_of_filler_is_reduced_to_what_a_person_would_post(pool, path):
+    text = path.read_text()
+    by_hand, route = promised(text)
+    reduced = Reducer(pool).run(parse_program(text, path.name))
+    source = reduced.program.source
+    print(f"\n{path.stem}: {reduced.progress}\n{source}")
+    assert reduced.after.outcome is Outcome.MISMATCH
+    assert reduced.after.stage is reduced.before.stage
+    assert statements(source) <= by_hand + 1, source
+    assert reduced.progress.calls <= MOST_CALLS[route], source
+
+
+def test_there_are_fifteen_programs_of_fifteen_statements_or_more():
+    sizes = {p.stem: statements(p.read_text()) for p in PROGRAMS}
+    assert len(sizes) >= 15
+    assert sum(size >= 15 for size in sizes.values()) >= 15, sizes
