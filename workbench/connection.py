@@ -50,7 +50,7 @@ class Ended:
 
 
 class Server:
-    """A live runner process. RunnerError from the constructor when it cannot serve."""
+    """A runner process. RunnerError from the constructor when it cannot be started, from ``wait_until_ready`` when it cannot serve."""
 
     def __init__(self, python: str | None, folder: Path, without: tuple[str, ...] = ()) -> None:
         self.runs = 0
@@ -75,13 +75,7 @@ class Server:
         except OSError as error:
             self._connection.close()
             raise RunnerError(f"{self._python}: cannot be started ({error.strerror})", HINT) from error
-        try:
-            self.facts = self._wait_until_ready()
-        except BaseException:
-            self.end()
-            raise
 
-    @property
     def alive(self) -> bool:
         """Whether it can take another run."""
         return not self._ended and self._process.poll() is None
@@ -151,9 +145,9 @@ class Server:
         self.growth_mb = report["growth_mb"]
         return pipes.ended(report["how"], report)
 
-    def _wait_until_ready(self) -> dict[str, JSON]:
-        ready, _, _ = select.select([self._connection], [], [], START_SECONDS)
-        if not ready:
+    def wait_until_ready(self) -> dict[str, JSON]:
+        """Wait until it is warm; what it says of itself (runner/warmup.py)."""
+        if not _readable([self._connection.fileno()], START_SECONDS):
             waited = f"{self._python}: the server did not start within {START_SECONDS:.0f} s"
             raise RunnerError(waited, "is the machine very busy? try fewer --jobs")
         try:
@@ -173,6 +167,14 @@ class Server:
     def _last_line(self) -> str:
         lines = self._log.read_bytes()[-4096:].decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "it said nothing"
+
+
+def _readable(descriptors: list[int], seconds: float) -> set[int]:
+    """Those that can be read or have ended, after waiting for one of them."""
+    poll = select.poll()  # not select: a host with many servers has descriptors beyond 1023
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
 
 
 HINT = "the interpreter must have torch 2.6 or newer; name another one with --python"
@@ -195,7 +197,7 @@ class _Pipes:
     def wait(self, connection: socket.socket, seconds: float) -> bool:
         """Read what there is; True when the server has something to say."""
         speaker = connection.fileno()
-        ready, _, _ = select.select([speaker, *self._open], [], [], max(0.0, min(seconds, 1.0)))
+        ready = _readable([speaker, *self._open], max(0.0, min(seconds, 1.0)))
         for end in self._open[:]:
             if end in ready:
                 self._read(end)

@@ -68,7 +68,6 @@ class Pool:
         self._changed = threading.Condition()
         self._idle: list[Server] = []
         self._all: set[Server] = set()
-        self._starting = 0
         self._closed = False
         self._problem = ""
         self._environment: dict[str, JSON] | None = None
@@ -78,10 +77,12 @@ class Pool:
         server = self._take()
         try:
             run = self._run_on(server, request)
-        except BaseException:
+        except BaseException as error:
             self._drop(server)
+            if self._closed and isinstance(error, OSError | ValueError):  # ``close`` took the descriptors away
+                return Run("died", detail="the pool of servers was closed")
             raise
-        if server.alive and server.runs < RUNS and server.growth_mb < GROWTH_MB:
+        if server.alive() and server.runs < RUNS and server.growth_mb < GROWTH_MB:
             self._give(server)
         else:
             self._drop(server)
@@ -121,25 +122,20 @@ class Pool:
 
     def _take(self) -> Server:
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._idle or len(self._all) + self._starting < self._jobs)
+            self._changed.wait_for(lambda: self._closed or self._idle or len(self._all) < self._jobs)
             if self._closed:
                 raise RunnerError("the pool of servers is closed")
             if self._idle:
                 return self._idle.pop()
-            self._starting += 1
-        server = None
-        try:
             server = Server(self._python, self._scratch.folder("server"), self._without)
-            self._problem = server.facts["problem"]
-        finally:
-            with self._changed:
-                self._starting -= 1
-                if server is not None and not self._closed:
-                    self._all.add(server)
-                self._changed.notify_all()
-        if self._closed:
-            server.end()
-            raise RunnerError("the pool of servers is closed")
+            self._all.add(server)
+        try:
+            self._problem = server.wait_until_ready()["problem"]
+        except BaseException as error:
+            self._drop(server)
+            if self._closed and isinstance(error, RunnerError | OSError | ValueError):
+                raise RunnerError("the pool of servers is closed") from None
+            raise
         return server
 
     def _give(self, server: Server) -> None:

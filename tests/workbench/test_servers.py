@@ -158,6 +158,27 @@ def test_a_server_that_dies_costs_one_run_and_is_replaced() -> None:
         assert pool.run(Request("run", PROGRAM.format("pass"))).status == "ok"
 
 
+@pytest.mark.torch
+def test_closing_ends_a_run_under_way_at_once() -> None:
+    pool = Pool()
+    pool.environment()
+    threading.Timer(1.0, pool.close).start()
+    started = time.monotonic()
+    lost = pool.run(Request("run", PROGRAM.format("time.sleep(60)")))
+    assert lost.status == "died"
+    assert time.monotonic() - started < 30
+
+
+@pytest.mark.torch
+def test_closing_does_not_wait_for_a_start() -> None:
+    pool = Pool()
+    threading.Timer(0.5, pool.close).start()
+    started = time.monotonic()
+    with pytest.raises(RunnerError, match="closed"):
+        pool.environment()
+    assert time.monotonic() - started < 10
+
+
 HOST = """
 import sys, threading
 from workbench.runner.protocol import Limits, Request

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import resource
 import sys
 import tempfile
 from typing import NoReturn
@@ -14,9 +15,9 @@ from . import kernel, protocol
 def run(request: protocol.Request, result: int, output: int) -> NoReturn:
     """Handle the request and leave the process without running anybody's exit handlers."""
     result = _streams(result, output)
-    _folders(request)
     token, request.token = request.token, ""
     try:
+        _folders(request)
         from . import child
 
         document, blobs = child.handle(request)
@@ -37,7 +38,8 @@ def _streams(result: int, output: int) -> int:
     os.dup2(null, 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    moved = fcntl.fcntl(result, fcntl.F_DUPFD_CLOEXEC, 900)
+    high = min(900, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 1)
+    moved = fcntl.fcntl(result, fcntl.F_DUPFD_CLOEXEC, high)
     for end in (null, output, result):
         os.close(end)
     return moved
@@ -52,7 +54,7 @@ def _folders(request: protocol.Request) -> None:
     os.environ["TRITON_CACHE_DIR"] = os.path.join(scratch, "triton")
     if request.profile == "untrusted":
         os.environ["HOME"] = scratch
-    os.chdir(request.folder or scratch)
+    os.chdir(request.folder if request.folder and request.profile == "own" else scratch)
 
 
 def _flush() -> None:
