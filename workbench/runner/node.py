@@ -63,6 +63,14 @@ SELECTING_POOLS = {
 # Right up to a sign or phase that the algorithm chooses: a replay may choose another, so there is none.
 GAUGED = frozenset({"_linalg_eigh", "linalg_eig", "_linalg_eigvals", "_linalg_svd", "geqrf", "lobpcg"})
 
+# Accumulate, but are no sums of products of their operands: the operator on magnitudes says nothing of how far another order of sums moves it
+# (a softmax of 1e-9 is not uncertain by eps; the inverse of the magnitudes may be anything).
+UNSUMMED = _words(
+    """_softmax softmax _safe_softmax cholesky_inverse cholesky_solve lu_solve triangular_solve geqrf ormqr orgqr householder_product
+    _linalg_det _linalg_slogdet _linalg_solve_ex linalg_solve_triangular linalg_cholesky_ex linalg_inv_ex linalg_ldl_factor_ex linalg_ldl_solve
+    linalg_lstsq linalg_lu linalg_lu_factor_ex linalg_lu_solve linalg_matrix_exp linalg_pinv linalg_qr linalg_householder_product"""
+)
+
 # Results, by position, that are decisions in the form of floats: nothing rounds them.
 DECISIONS = {"multilabel_margin_loss_forward": 1}
 
@@ -248,6 +256,11 @@ class Node:
         if self.operator.base == "scatter_reduce" and self.argument("reduce") in ("amax", "amin"):
             return "moving"
         return self.operator.kind
+
+    @property
+    def sums(self) -> bool:
+        """Its results are sums of products: the operator on magnitudes bounds what was summed up for them."""
+        return self.operator.base not in UNSUMMED
 
     @property
     def draws(self) -> bool:
