@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Mapping
 from typing import NoReturn
 
@@ -29,6 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "export": "Write GitHub-ready issue drafts.",
     "seeds": "List bundled seeds or import a folder.",
     "characteristics": "List or show bug characteristics.",
+    "mutate": "Write one mutant of a program.",
     "doctor": "Say what this machine has, what is missing and what to do.",
 }
 """Name and one-line help; the module is ``workbench.commands.<name>``, imported on use."""
@@ -77,6 +79,12 @@ def main() -> NoReturn:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except Exception as error:
+        if os.environ.get("WORKBENCH_DEBUG"):
+            raise
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        told = f"{type(error).__name__}: {error}".splitlines()[0]
+        code = _say(f"a bug in the workbench itself: {told} ({where.filename}:{where.lineno})", "set WORKBENCH_DEBUG=1 for the traceback", 70)
     sys.exit(code if isinstance(code, int) else 0)
 
 
