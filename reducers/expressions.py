@@ -137,5 +137,5 @@ def plainer(value: object) -> list[int | float | bool]:
     if isinstance(value, bool) or value in (0, 1, 2) or not isinstance(value, int | float):
         return []
     if isinstance(value, int):
-        return [2, 1] if 0 < value < 100 else [1] if value < 0 else []
+        return [v for v in (3, 2, 1) if v < value] if 0 < value < 100 else [-1] if value < -1 else []
     return [2.0, 1.0] if value == value and abs(value) < 1000 and value not in (0.5,) else []

@@ -33,14 +33,14 @@ def sizes(tree: ast.Module) -> list[Edit]:
     other = [n for n in ast.walk(tree) if _is_size(n) and id(n) not in inside]
     groups: dict[int, list[ast.Constant]] = defaultdict(list)
     for node in own:
-        assert isinstance(node.value, int)
-        groups[abs(node.value)].append(node)
+        assert isinstance(node.value, int | float)
+        groups[int(node.value)].append(node)
     edits: list[Edit] = []
     for value, nodes in sorted(groups.items()):
         linked = [n for n in other if isinstance(n, ast.Constant) and n.value == value]
         choices = _smaller(value)
         if len(nodes) > 1:
-            edits += [Edit.of(number[id(n)], ast.Constant(c)) for n in nodes for c in choices]
+            edits += [_together([n], c, number) for n in nodes for c in choices]
         edits += [_together(nodes, c, number) for c in choices]
         if linked:
             edits += [_together([*nodes, *linked], c, number) for c in choices]
@@ -53,7 +53,7 @@ def boldest(tree: ast.Module) -> list[Edit]:
     own = [n for maker in makers(tree) for n in _integers(maker)]
     edits = []
     for limit in (3, 2):
-        large = [n for n in own if isinstance(n.value, int) and n.value > limit]
+        large = [n for n in own if isinstance(n.value, int | float) and n.value > limit]
         if large:
             edits.append(_together(large, limit, number))
     return edits

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import math
+import re
 import threading
 import time
 
@@ -245,3 +247,37 @@ def get_inputs():
     done = reduce(Candidate(source), fake(lambda c: "F.bug(" in c.source and not undefined(parse(c.source))), MemoryJournal())
     expected = "import torch\nimport torch.nn.functional as F\n\n\ndef fn(x):\n    return F.bug(x)\n\n\ndef get_inputs():\n    return [torch.ones(1)]\n"
     assert done.candidate.source == expected
+
+
+def test_sizes_shrink_together_with_those_of_the_code(fake):
+    source = (
+        "import torch\n\ndef fn(x, y):\n    return x.view(24).bug(y)\n\n"
+        "def get_inputs():\n    return [torch.randn(4, 6), torch.arange(24.0)]\n"
+    )
+
+    def predicate(candidate):
+        names: dict = {}
+        text = candidate.source.replace("import torch", "")
+        exec(text, {"torch": Shapes}, names)
+        shapes = names["get_inputs"]()
+        view = re.search(r"view\((\d+)\)", text)
+        sound = len(shapes) == 2 and (view is None or math.prod(shapes[0]) == int(view[1]))
+        return Kind.INVALID if not sound else math.prod(shapes[0]) >= 3 and math.prod(shapes[1]) >= 2 and "bug" in text
+
+    done = reduce(Candidate(source), fake(predicate), MemoryJournal())
+    assert "torch.arange(2.0)" in done.candidate.source
+    assert re.search(r"torch\.(ones|arange)\((3|1, 3|3, 1|3\.0)\)|torch.randn\((1, 3|3, 1|3)\)", done.candidate.source)
+
+
+class Shapes:
+    """Stands for torch where only shapes count."""
+
+    @staticmethod
+    def randn(*shape):
+        return shape
+
+    ones = randn
+
+    @staticmethod
+    def arange(n):
+        return (int(n),)
