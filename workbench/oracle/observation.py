@@ -34,6 +34,7 @@ class Leaf:
     path:  section and place, ``return[0]``
     shape: of the tensor; arrays of complex leaves have it too
     same:  path of an earlier leaf that is the very same object, or None
+    digest: of the elements, for large leaves; one that the run left unchanged has no elements here
     """
 
     def __init__(self, data: Mapping[str, JSON], blobs: memoryview) -> None:
@@ -47,6 +48,7 @@ class Leaf:
             self.kind = str(data.get("kind", "dense"))
             self.class_name = str(data.get("class", "Tensor"))
             self.same = data.get("same")
+            self.digest = data.get("digest")
         except (KeyError, TypeError, ValueError) as error:
             raise ForgedError(f"a leaf without {error}") from error
         self._data = data

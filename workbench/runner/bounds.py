@@ -60,10 +60,10 @@ def _take(execution: Execution, request: Request, found: dict[str, Bounds], coun
     if execution.outcome != "returned":
         counts["failed"] += 1
         return
-    recorder = Recorder(keep_bytes=False)
+    recorder = Recorder(keep_bytes=False, known=execution.known)
     with undisturbed():
         sections(recorder, execution, request)
-        leaves = {leaf.path: (leaf, wide(leaf.plain)) for leaf in recorder.leaves if leaf.plain is not None}
+        leaves = {leaf.path: (leaf, wide(leaf.plain)) for leaf in recorder.leaves if leaf.plain is not None and not leaf.untouched}
     if found and {p: b.low.shape for p, b in found.items()} != {p: v.shape for p, (_, v) in leaves.items()}:
         counts["structure"] += 1
         return

@@ -8,7 +8,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from . import bisect, configuration, environment, faults, gradients
+from . import bisect, configuration, environment, faults, gradients, script
 from .exercise import Execution, execute
 from .modes import Restore
 from .program import Anew, Invalid
@@ -39,7 +39,7 @@ def _eager(module: str, function: str) -> Callable[[Request], tuple[dict[str, An
             configuration.apply(request)
         except Invalid as error:
             return result(Execution(error=error), request)
-        found = getattr(importlib.import_module(f".{module}", __package__), function)(request)
+        found = script.answer(request) or getattr(importlib.import_module(f".{module}", __package__), function)(request)
         return found if isinstance(found, tuple) else (found, b"")
 
     return answer
@@ -59,10 +59,10 @@ def run(request: Request) -> tuple[dict[str, Any], bytes]:
     try:
         configuration.apply(request)
         switches = bisect.switches(request.bisect)
-        execution = _execute(request)
+        found = script.answer(request)
+        document, blobs = found if found is not None else result(_execute(request), request)
     except Invalid as error:
-        execution, switches = Execution(error=error), None
-    document, blobs = result(execution, request)
+        (document, blobs), switches = result(Execution(error=error), request), None
     if switches is not None:
         document["facts"]["bisect"] = switches.facts()
     return document, blobs

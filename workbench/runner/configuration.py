@@ -58,9 +58,7 @@ def check_device(device: str) -> None:
 def compiled(function: Callable[..., Any], request: Request) -> Callable[..., Any]:
     """``torch.compile(function, ...)`` as the configuration and the backend of this run say."""
     backend = request.backend or "eager"
-    known = torch._dynamo.list_backends(exclude_tags=())
-    if backend not in known:
-        raise invalid(f'torch has no compile backend "{backend}"', backend, known)
+    check_backend(backend)
     configuration = request.configuration
     arguments: dict[str, Any] = {
         "backend": backend,
@@ -73,6 +71,13 @@ def compiled(function: Callable[..., Any], request: Request) -> Callable[..., An
             raise invalid(f'torch has no compile mode "{mode}"', str(mode), list(torch._inductor.list_mode_options()))
         arguments["mode"] = mode
     return torch.compile(function, **arguments)
+
+
+def check_backend(backend: str) -> None:
+    """``Invalid`` unless torch knows a backend of this name."""
+    known = torch._dynamo.list_backends(exclude_tags=())
+    if backend not in known:
+        raise invalid(f'torch has no compile backend "{backend}"', backend, known)
 
 
 def invalid(message: str, name: str = "", known: list[str] | None = None) -> Invalid:

@@ -17,6 +17,8 @@ import torch
 from torch.utils import _pytree
 
 from . import configuration, faults, gradients
+from .globals import tensors_of
+from .observe import digests, undisturbed
 from .program import Invalid, Program, load, seed_everything
 from .protocol import Request
 
@@ -32,6 +34,7 @@ class Execution:
     where:  the part in which it stopped
     error:  what stopped it; an ``Invalid`` when that was outside the callable
     leaf:   how the inputs got their grad
+    known:  digests of large inputs, parameters and buffers before the call, by ``id``
     """
 
     program: Program | None = None
@@ -42,6 +45,7 @@ class Execution:
     error: BaseException | None = None
     leaf: str = "leaf"
     timings: dict[str, float] = field(default_factory=dict)
+    known: dict[int, str] = field(default_factory=dict)
 
     @property
     def outcome(self) -> str:
@@ -101,6 +105,8 @@ def _prepare(run: Execution, request: Request) -> None:
             run.inputs, run.leaves = gradients.require(run.inputs, run.leaf)
         else:
             run.leaves = [(p, t) for p, t in gradients.tensors_in(run.inputs, "inputs") if t.requires_grad and t.is_leaf]
+    with undisturbed():
+        run.known = digests([t for _, t in gradients.tensors_in(run.inputs, "inputs")] + [t for *_, t in tensors_of(run.program)])
     seed_everything(seed)
 
 

@@ -25,7 +25,7 @@ def state_of(program: Program) -> State:
         if name.startswith(ADDED_BY_DYNAMO) or value is program.function or _is_code(value):
             continue
         if isinstance(value, type):
-            if value.__module__ == MODULE_NAME and (state := class_state(value)):
+            if value.__module__ in (MODULE_NAME, "__main__") and (state := class_state(value)):
                 found[name] = state
         elif issubclass(type(value), torch.nn.Module):
             found[name] = module_state(value)
@@ -108,4 +108,17 @@ def modules_of(program: Program) -> list[tuple[str, torch.nn.Module]]:
     for name, value in candidates:
         if issubclass(type(value), torch.nn.Module) and all(value is not known for _, known in found):
             found.append((name, value))
+    return found
+
+
+def tensors_of(program: Program) -> list[tuple[str, str, torch.Tensor]]:
+    """("parameters" or "buffers", name, tensor) of those modules, each tensor once."""
+    found: list[tuple[str, str, torch.Tensor]] = []
+    seen: set[int] = set()
+    for prefix, module in modules_of(program):
+        for kind, tensors in (("parameters", module.named_parameters()), ("buffers", module.named_buffers())):
+            for name, tensor in tensors:
+                if id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    found.append((kind, f"{prefix}.{name}" if prefix else name, tensor))
     return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ import torch
 from torch.utils import _python_dispatch
 
 from .describe import Describer
+
+LARGE = 4 * 2**20
+"""Bytes from which a tensor that nothing changed is recorded by its digest alone: parameters of some hundred MB stay where they are."""
 
 
 @dataclass(slots=True)
@@ -21,19 +25,25 @@ class Leaf:
     tensor: the object that the program holds
     plain:  the same memory without subclass, autograd, conj or neg; None where there are no dense elements to read
     entry:  its object in the result document
+    untouched: large and unchanged by the run: only its digest is in the entry
     """
 
     path: str
     tensor: torch.Tensor
     plain: torch.Tensor | None
     entry: dict[str, Any]
+    untouched: bool = False
 
 
 class Recorder:
-    """Collects the leaves, descriptions and bytes of one run, section by section."""
+    """Collects the leaves, descriptions and bytes of one run, section by section.
 
-    def __init__(self, *, keep_bytes: bool = True) -> None:
+    known: digests that large tensors had before the run, by ``id``; one that still has it is recorded without its bytes
+    """
+
+    def __init__(self, *, keep_bytes: bool = True, known: dict[int, str] | None = None) -> None:
         self.keep_bytes = keep_bytes
+        self.known = known or {}
         self.leaves: list[Leaf] = []
         self.blobs = bytearray()
         self.python: dict[str, Any] = {}
@@ -75,7 +85,11 @@ class Recorder:
             entry.update(stride=[_size(s) for s in tensor.stride()], offset=_size(tensor.storage_offset()))
             plain = tensor.detach()
             leaf.plain = plain if type(plain) is torch.Tensor else plain.as_subclass(torch.Tensor)
-            if self.keep_bytes:
+            digest = digest_of_large(leaf.plain)
+            if digest is not None:
+                entry["digest"] = digest
+            leaf.untouched = digest is not None and self.known.get(id(tensor)) == digest
+            if self.keep_bytes and not leaf.untouched:
                 entry["blob"] = self._place(leaf.plain)
 
     def _parts(self, leaf: Leaf) -> None:
@@ -94,6 +108,25 @@ class Recorder:
         if view not in self._places:
             self._places[view] = self.blob(plain)
         return self._places[view]
+
+
+def digest_of_large(plain: torch.Tensor) -> str | None:
+    """A digest of the elements of a large dense tensor in host memory; None for others."""
+    if plain.device.type != "cpu" or plain.numel() * plain.element_size() < LARGE:
+        return None
+    dense = plain.resolve_conj().resolve_neg().contiguous()
+    raw = (ctypes.c_char * (dense.numel() * dense.element_size())).from_address(dense.data_ptr())
+    return hashlib.sha256(raw).hexdigest()
+
+
+def digests(tensors: Iterable[torch.Tensor]) -> dict[int, str]:
+    """The digests of the large ones among ``tensors``, by ``id``."""
+    found: dict[int, str] = {}
+    for tensor in tensors:
+        with contextlib.suppress(Exception), torch._C.DisableTorchFunctionSubclass():
+            if kind_of(tensor) == "dense" and (digest := digest_of_large(tensor.detach())) is not None:
+                found[id(tensor)] = digest
+    return found
 
 
 def kind_of(tensor: torch.Tensor) -> str:
@@ -119,6 +152,8 @@ def kind_of(tensor: torch.Tensor) -> str:
 
 def parts_of(tensor: torch.Tensor, kind: str) -> list[tuple[str, torch.Tensor]]:
     """The dense tensors that a composite one consists of."""
+    if kind == "functorch":
+        return [("value", torch._C._functorch.get_unwrapped(tensor))]
     plain = tensor.detach()
     if kind == "subclass":
         return [(name, getattr(tensor, name)) for name in tensor.__tensor_flatten__()[0]]  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import random
@@ -80,8 +81,23 @@ def load(source: str, filename: str, *, folder: str | None = None, argv: Sequenc
 
 
 def _execute(source: str, filename: str, folder: str | None, argv: Sequence[str]) -> types.ModuleType:
+    code, module = prepare(source, filename, folder, argv)
     try:
-        code = compile(source, filename, "exec", dont_inherit=True)
+        exec(code, vars(module))
+    except BaseException as error:
+        raise Invalid("import", f"the file raised {type(error).__name__} when executed", error) from error
+    return module
+
+
+def prepare(
+    source: str, filename: str, folder: str | None, argv: Sequence[str], name: str = MODULE_NAME, tree: ast.Module | None = None
+) -> tuple[types.CodeType, types.ModuleType]:
+    """The compiled file and the module to execute it in, with cwd, ``sys.path`` and ``sys.argv`` as the file expects them; ``Invalid``.
+
+    ``tree``: what to execute instead of the source, of the same lines
+    """
+    try:
+        code = compile(tree or source, filename, "exec", dont_inherit=True)
     except SyntaxError as error:
         raise Invalid("import", f"syntax error: {error.msg}", error, error.lineno) from error
     except (ValueError, RecursionError, MemoryError) as error:
@@ -89,19 +105,16 @@ def _execute(source: str, filename: str, folder: str | None, argv: Sequence[str]
     if folder is not None:
         os.chdir(folder)
         sys.path[:] = [folder, *(p for p in sys.path if p not in (folder, ""))]
-    sys.argv = [filename, *argv]
+    place = filename if folder is None else os.path.join(folder, os.path.basename(filename))
+    sys.argv = [place, *argv]
     # inspect.getsource and tracebacks read from here; without a modification time checkcache leaves the entry alone.
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    module = types.ModuleType(MODULE_NAME)
-    module.__file__ = filename
-    sys.modules[MODULE_NAME] = module  # dataclasses, typing and pickle look a class's module up here
+    module = types.ModuleType(name)
+    module.__file__ = place
+    sys.modules[name] = module  # dataclasses, typing and pickle look a class's module up here
     if folder is not None:
         sys.modules["__main__"] = module  # a checkpoint saved by this very script names its classes so
-    try:
-        exec(code, vars(module))
-    except BaseException as error:
-        raise Invalid("import", f"the file raised {type(error).__name__} when executed", error) from error
-    return module
+    return code, module
 
 
 def _find_callable(names: dict[str, Any]) -> Callable[..., Any]:

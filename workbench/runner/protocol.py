@@ -124,6 +124,10 @@ class Request:
 #                "leaf": "leaf"|"clone",  how the inputs got their grad   "exact": bool, every node was exact (shadow)
 #                "compiled_frames": n, "graphs": n, "asks_if_compiled": bool, "counts": {...what the shadow skipped or restarted}},
 #  "warnings":  {"overflow": {evidence}, ...},        action shadow
+#  "calls":     [{outcome ... modes as above, of one call}, ...],    script form only; its file has facts {"form": "script", "dropped": n, "ended":
+#                null | {class, message, line}} and no leaves of its own; a call has facts {"call": {name, line, backend, dynamic, ...}};
+#                besides the sections above there are before.inputs, before.parameters ... and after.return, after.inputs ...
+#                A large leaf that the call left unchanged has "digest" (sha256 of the bytes) and no blob, in harness form too
 #  "timings":   {"import": s, "inputs": s, "call": s, "backward": s, "observe": s}}
 
 

@@ -17,16 +17,17 @@ def shadowed(request: Request) -> tuple[dict[str, Any], bytes]:
     """The document of an eager run, its leaves with ``shadow``, ``exact`` and ``keys``; ``facts`` with the plan for nudge runs."""
     mode = Shadow()
     execution = execute(request, request.leaf, mode)
-    document, blobs = result(execution, request, lambda recorder: _add_images(recorder, mode))
+    document, blobs = result(execution, request, lambda recorder: add_images(recorder, mode))
     document["facts"].update(mode.facts, plan=mode.plan)
     document["warnings"] = mode.warnings
     return document, blobs
 
 
-def _add_images(recorder: Recorder, mode: Shadow) -> None:
+def add_images(recorder: Recorder, mode: Shadow) -> None:
+    """Give the recorder's leaves their images, exactness and keys."""
     keys_of = getattr(mode, "keys", None)
     for leaf in recorder.leaves:
-        if leaf.plain is None:
+        if leaf.plain is None or leaf.untouched:
             continue
         try:
             if leaf.plain.is_floating_point() or leaf.plain.is_complex():

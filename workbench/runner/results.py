@@ -26,7 +26,7 @@ def result(execution: Execution, request: Request, add: Callable[[Recorder], Non
         return document, b""
     document["rng"] = modes.generators()
     document["modes"] = modes.modes()
-    recorder = Recorder()
+    recorder = Recorder(known=execution.known)
     with undisturbed():
         sections(recorder, execution, request)
         if add is not None:
@@ -47,16 +47,9 @@ def sections(recorder: Recorder, execution: Execution, request: Request) -> None
         recorder.section("return", execution.result)
     recorder.section("inputs", execution.inputs)
     owners = list(execution.leaves)
-    seen: set[int] = set()
-    for prefix, module in program_globals.modules_of(execution.program):
-        for kind, tensors in (("parameters", module.named_parameters()), ("buffers", module.named_buffers())):
-            for name, tensor in tensors:
-                if id(tensor) in seen:
-                    continue
-                seen.add(id(tensor))
-                full = f"{prefix}.{name}" if prefix else name
-                recorder.leaf(tensor, f"{kind}.{full}")
-                owners.append((full, tensor))
+    for kind, name, tensor in program_globals.tensors_of(execution.program):
+        recorder.leaf(tensor, f"{kind}.{name}")
+        owners.append((name, tensor))
     recorder.section("globals", program_globals.state_of(execution.program))
     _gradients(recorder, owners, wanted=bool(request.configuration.get("grad")))
 
