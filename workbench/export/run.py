@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -35,7 +36,7 @@ class Ended:
     @property
     def mismatch(self) -> bool:
         """It exited 1 and said that it was for the mismatch, not for a traceback."""
-        return self.code == 1 and MARK in self.output
+        return self.code == 1 and re.search(rf"^{MARK}: ", self.output, re.MULTILINE) is not None
 
     @property
     def agreed(self) -> bool:
