@@ -146,3 +146,11 @@ def test_numpy_arrays_become_leaves() -> None:
     numpy = pytest.importorskip("numpy")
     assert described(numpy.zeros(2)) == {"numpy": "ndarray", "dtype": "float64", "value": {"tensor": "return"}}
     assert described(numpy.array(["a"]))["numpy"] == "ndarray"
+
+
+def test_operators_are_their_names_whatever_their_caches_hold():
+    packet = torch.ops.aten.add
+    before = described([packet, packet.Tensor, torch.library.Library("described", "FRAGMENT")])
+    packet.out(torch.ones(2), torch.ones(2), out=torch.ones(2))  # found on first use, and kept
+    assert described([packet, packet.Tensor, torch.library.Library("described", "FRAGMENT")]) == before
+    assert before[0] == {"operator": "aten.add"}

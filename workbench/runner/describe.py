@@ -25,6 +25,9 @@ TEXT_LIMIT = 10_000
 
 PLAIN_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType, types.WrapperDescriptorType)
 
+MACHINERY = ("_ops", "library", "_library", "_dynamo", "_inductor", "_functorch", "_higher_order_ops", "fx", "jit", "export")
+"""Parts of torch whose objects (operators, custom operators, what a compile leaves) fill caches of their own as they are used."""
+
 
 class State(dict[str, Any]):
     """Named state that is no object of the program's: its globals, what a callable closes over. Described as ``{"state": {name: ...}}``."""
@@ -142,6 +145,10 @@ class Describer:
             return {"symbolic": kind.__qualname__}
         if kind.__module__.split(".")[0] == "numpy":
             return self._numpy(value, kind, path)
+        if issubclass(kind, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+            return {"operator": str(value)}
+        if kind.__module__.startswith("torch.") and kind.__module__.split(".")[1] in MACHINERY:
+            return {"object": kind.__qualname__}
         if issubclass(kind, BaseException):
             return {"exception": kind.__qualname__, "arguments": self._items(value.args, f"{path}.args", depth, objects)}
         if objects >= OBJECT_DEPTH_LIMIT:
