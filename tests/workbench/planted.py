@@ -17,7 +17,7 @@ def plant(op, wrong):
     """Inductor calls ``wrong`` where the graph has ``op``: swapped after the last pass, so at stage inductor."""
     name = f"{op._schema.name.split('::')[1]}_{op._overloadname}"
     _library.define(name + str(op._schema)[str(op._schema).index("("):])
-    _library.impl(name, wrong, "CompositeExplicitAutograd")
+    _library.impl(name, lambda *args, **named: wrong(*args, **named).contiguous(), "CompositeExplicitAutograd")
     planted = getattr(torch.ops.planted, name).default
     torch.library.register_fake(f"planted::{name}", op, lib=_library)
     _swapped[op] = planted

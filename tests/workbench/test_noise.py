@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from observed import observation
 
-from store.records import NoiseKind
+from store.records import NoiseKind, Symptom
 from workbench.oracle.compare import Comparison, compare
 from workbench.oracle.dtypes import decode, ulp
 from workbench.oracle.noise import (
@@ -167,6 +167,21 @@ def test_only_what_vanishes_is_explained_by_another_compiled_run():
     _, other = against(f32([1.0, 2.0]), f32([1.0, 6.0]))
     excuse_by_vanishing(comparison, other, NoiseKind.LOW_PRECISION, {}, Evidence())
     assert [int(n) for n in np.flatnonzero(comparison.open[0].left)] == [1]
+
+
+def test_a_nan_in_the_other_run_does_not_make_a_wrong_value_vanish():
+    _, comparison = against(f32([1.0, 2.0]), f32([5.0, 6.0]))
+    _, other = against(f32([1.0, 2.0]), f32([np.nan, 2.0]))
+    excuse_by_vanishing(comparison, other, NoiseKind.RANDOM_STREAM, {}, Evidence())
+    assert comparison.open[0].left is not None
+    assert comparison.open[0].left.tolist() == [True, False]
+
+
+def test_symptom_nan_goes_with_the_last_nan():
+    _, comparison = against(f32([1.0, 2.0]), f32([np.nan, 6.0]))
+    assert comparison.open[0].symptom is Symptom.NAN
+    comparison.open[0].excuse(NoiseKind.UNINITIALISED, np.array([True, False]))
+    assert comparison.open[0].symptom is Symptom.VALUE
 
 
 def test_units_in_the_last_place():

@@ -24,6 +24,7 @@ class Disagreement:
 
     left:    bool mask of elements that differ and that nothing has excused yet (complex: a last axis of 2); None when there are no elements
     excused: how many elements each noise test took away
+    nan:     where one side alone is NaN; when only other elements are left, the symptom is no longer ``nan``
     detail:  one sentence where there are no numbers
     """
 
@@ -33,6 +34,7 @@ class Disagreement:
     compiled: Leaf | None = None
     left: Mask | None = None
     detail: str = ""
+    nan: Mask | None = None
     excused: dict[NoiseKind, int] = field(default_factory=dict)
 
     @property
@@ -50,6 +52,8 @@ class Disagreement:
         if count:
             self.excused[kind] = self.excused.get(kind, 0) + count
             self.left = self.left & ~taken
+        if self.symptom is Symptom.NAN and self.nan is not None and self.left.any() and not (self.left & self.nan).any():
+            self.symptom = Symptom.VALUE
 
 
 @dataclass(slots=True)
@@ -126,7 +130,7 @@ def _compare_leaf(eager: Leaf, compiled: Leaf, result: Comparison) -> None:
         return
     if mask.any():
         symptom = _state_symptom(path, Symptom.NAN if nan is not None and nan.any() else Symptom.VALUE)
-        result.found.append(Disagreement(path, symptom, eager, compiled, mask))
+        result.found.append(Disagreement(path, symptom, eager, compiled, mask, nan=nan))
     elif signs_of_zero_differ(eager, compiled):
         result.signed_zero.append(path)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from store.records import JSON, NoiseKind
+from store.records import JSON, NoiseKind, Symptom
 from workbench.oracle.compare import Comparison, Disagreement
 from workbench.oracle.dtypes import Array, Floats, Mask, as_reals, is_double, real_format, ulp
 from workbench.oracle.observation import Leaf, Observation
@@ -153,16 +153,21 @@ def excuse_by_nudge(comparison: Comparison, eager: Observation, nudged: Iterable
 
 def excuse_by_vanishing(comparison: Comparison, other: Comparison, kind: NoiseKind, pins: Pins, evidence: Evidence) -> None:
     """What another compiled run (its own excuses taken) no longer shows is explained by what that run changed."""
-    still = {(d.path, d.symptom): d for d in other.open}
+    still = {(d.path, d.symptom) for d in other.open}
+    elements: dict[str, list[Disagreement]] = {}
+    for remaining in other.open:
+        if remaining.left is not None or remaining.symptom in (Symptom.DTYPE, Symptom.SHAPE, Symptom.STRUCTURE):
+            elements.setdefault(remaining.path, []).append(remaining)
     for found in comparison.open:
-        remaining = still.get((found.path, found.symptom))
         if found.left is None:
-            if remaining is None and found.path not in pins:
+            if (found.path, found.symptom) not in still and found.path not in pins:
                 found.excuse(kind)
                 evidence.add(kind, elements=1)
             continue
-        gone = found.left.copy() if remaining is None or remaining.left is None else found.left & ~remaining.left
-        gone &= ~_pinned(pins, found, found.left)
+        gone = found.left & ~_pinned(pins, found, found.left)
+        for remaining in elements.get(found.path, ()):
+            comparable = remaining.left is not None and remaining.left.shape == gone.shape
+            gone = gone & ~remaining.left if comparable else np.zeros_like(gone)  # type: ignore[operator]
         if gone.any():
             found.excuse(kind, gone)
             evidence.add(kind, elements=int(gone.sum()))
