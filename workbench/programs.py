@@ -81,6 +81,17 @@ def parse_block(source: str, name: str = "program.py") -> Configuration:
     return _configuration({k: _dotted(v) if k in _TABLES else v for k, v in data.items()}, name, lines)
 
 
+def said_keys(source: str) -> frozenset[str]:
+    """The keys that a source's workbench block says, also those it says at their default; none when there is no readable block."""
+    found = _BLOCK.search(source)
+    if found is None:
+        return frozenset()
+    try:
+        return frozenset(tomllib.loads("\n".join(line.removeprefix("#").removeprefix(" ") for line in found["body"].splitlines())))
+    except tomllib.TOMLDecodeError:
+        return frozenset()
+
+
 def write_block(source: str, configuration: Configuration) -> str:
     """The source with its block replaced by one that says only what differs from the defaults (none when nothing does)."""
     bare = _BLOCK.sub("", source, count=1)

@@ -14,6 +14,7 @@ import click
 
 from store.records import EXIT_CODES, JSON, MODES, Outcome, Program, Verdict
 from workbench.commands.options import database, db_option, emit, jobs_option, json_option
+from workbench.commands.steps import Steps, live
 from workbench.errors import ProgramError, WorkbenchError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ WEIGHT = (0, 2, 3, 1)
 
 
 @click.command(name="check", short_help="Judge programs eager against compiled.")
-@click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER... [-- ARGS]", type=click.UNPROCESSED)
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER|FILE::TEST... [-- ARGS]", type=click.UNPROCESSED)
 @click.option("--backend", help="Backend to judge (default: the block's, else inductor).")
 @click.option("--mode", type=click.Choice(MODES), help="torch.compile's mode.")
 @click.option("--dynamic/--no-dynamic", default=None, help="Dynamic shapes (default: torch's own).")
@@ -46,23 +47,27 @@ WEIGHT = (0, 2, 3, 1)
 def command(paths: tuple[str, ...], *, as_json: bool, save: bool, db: str | None, **options: Any) -> int:
     """Judge program files eager against compiled.
 
+    A file is a program (fn or Model, and get_inputs) or a script that calls torch.compile itself; of a test file name one test,
+    test_file.py::Class::test.
+
     Exit code: 0 agree or noise, 1 mismatch or error, 2 invalid, 3 undecided. Arguments after -- go to the programs.
     """
     files, arguments = _split(paths)
     overrides = _overrides(options)
     memory = None if options["fresh"] else _memory(db)
-    verdicts = list(_judge(files, arguments, overrides, options, memory, quiet=as_json))
+    steps: dict[str, Steps] = {}
+    verdicts = list(_judge(files, arguments, overrides, options, memory, steps, quiet=as_json))
     ids = _save(verdicts, database(db)) if save else {}
     if as_json:
         documents = [v.to_json() for _, v in verdicts]
         emit(documents[0] if len(documents) == 1 and len(files) == 1 else documents)
     else:
-        _print(verdicts, ids)
+        _print(verdicts, ids, steps)
     return max((v.exit_code for _, v in verdicts), key=WEIGHT.index, default=0)
 
 
-def _split(paths: tuple[str, ...]) -> tuple[list[Path], list[str]]:
-    """Files before ``--``, the programs' arguments after it."""
+def _split(paths: tuple[str, ...]) -> tuple[list[tuple[Path, str]], list[str]]:
+    """Files, each with the test that is named in it or "", before ``--``, the programs' arguments after it."""
     from workbench.programs import program_files
 
     words = list(paths)
@@ -73,7 +78,8 @@ def _split(paths: tuple[str, ...]) -> tuple[list[Path], list[str]]:
         words = words[: len(words) - len(arguments)]
     if not words:
         raise WorkbenchError("no file named before --", "workbench check FILE... -- ARGS")
-    return program_files(Path(w) for w in words), arguments
+    named = [word.partition("::")[::2] for word in words]
+    return [(file, test) for path, test in named for file in program_files([Path(path)])], arguments
 
 
 def _overrides(options: dict[str, Any]) -> dict[str, JSON]:
@@ -87,7 +93,14 @@ def _overrides(options: dict[str, Any]) -> dict[str, JSON]:
 
 
 def _judge(
-    files: list[Path], arguments: list[str], overrides: dict[str, JSON], options: dict[str, Any], memory: Store | None, *, quiet: bool
+    files: list[tuple[Path, str]],
+    arguments: list[str],
+    overrides: dict[str, JSON],
+    options: dict[str, Any],
+    memory: Store | None,
+    steps: dict[str, Steps],
+    *,
+    quiet: bool,
 ) -> Iterator[tuple[Program, Verdict]]:
     from workbench.oracle.judge import VERSION, Judge
     from workbench.oracle.memo import Memo
@@ -97,12 +110,15 @@ def _judge(
 
     jobs = min(options["jobs"], len(files))
     limits = Limits(seconds=options["timeout"], memory_mb=options["memory"])
-    with Pool(python=options["python"], jobs=jobs) as pool:
+    with live(wanted=not quiet and len(files) == 1) as status, Pool(python=options["python"], jobs=jobs) as pool:
         environment = pool.environment()
         judge = Judge(pool, memo=Memo(memory, environment, VERSION) if memory is not None else None)
 
-        def one(path: Path) -> tuple[Program, Verdict]:
-            setting = Setting("own", str(path.resolve().parent), tuple(arguments), limits)
+        def one(file: tuple[Path, str]) -> tuple[Program, Verdict]:
+            path, test = file
+            name = f"{path}::{test}" if test else str(path)
+            told = steps[name] = Steps(status)
+            setting = Setting("own", str(path.resolve().parent), tuple(arguments), limits, test, frozenset(overrides), tell=told.tell)
             program, verdict = _check_file(judge, path, overrides, setting, ladder=options["ladder"])
             return program, replace(verdict, torch=str(environment.get("torch", "")), machine=_machine(environment, program))
 
@@ -132,6 +148,8 @@ def _check_file(judge: Judge, path: Path, overrides: dict[str, JSON], setting: A
     except ProgramError as error:
         told = f"{error.message} ({error.hint})" if error.hint else error.message
         return Program("", name=str(path)), Verdict(Outcome.INVALID, told, file=str(path))
+    if setting.test:
+        program = replace(program, name=f"{path}::{setting.test}")
     return program, judge.check(program, ladder=ladder, setting=setting)
 
 
@@ -147,13 +165,15 @@ def _save(verdicts: list[tuple[Program, Verdict]], path: Path) -> dict[str, int]
     ids: dict[str, int] = {}
     with open_store(path) as store:
         for program, verdict in verdicts:
-            if verdict.outcome in (Outcome.MISMATCH, Outcome.ERROR):
+            if "::" in program.name:
+                click.echo(f"note: {program.name} is not saved: a finding is a file that runs by itself", err=True)
+            elif verdict.outcome in (Outcome.MISMATCH, Outcome.ERROR):
                 told = signature(verdict, program.source, final=False)
                 ids[verdict.file] = store.add_finding(program, verdict, signature=told, origin="check").id
     return ids
 
 
-def _print(verdicts: list[tuple[Program, Verdict]], ids: dict[str, int]) -> None:
+def _print(verdicts: list[tuple[Program, Verdict]], ids: dict[str, int], steps: dict[str, Steps]) -> None:
     from workbench.oracle.wording import lines
 
     for _, verdict in verdicts:
@@ -161,6 +181,8 @@ def _print(verdicts: list[tuple[Program, Verdict]], ids: dict[str, int]) -> None
             click.echo(line)
         if verdict.file in ids:
             click.echo(f"  saved as finding {ids[verdict.file]}")
+        if verdict.file in steps and (took := steps[verdict.file].line()):
+            click.echo(f"  took {verdict.seconds:.1f} s: {took}")
     if len(verdicts) > 1:
         counts = {outcome: sum(v.outcome is outcome for _, v in verdicts) for outcome in EXIT_CODES}
         click.echo(f"{len(verdicts)} programs: " + ", ".join(f"{n} {outcome.value}" for outcome, n in counts.items() if n))

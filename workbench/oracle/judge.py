@@ -14,6 +14,7 @@ from workbench.oracle.ladder import Climb, climb, same_difference, same_raise, s
 from workbench.oracle.memo import Memo
 from workbench.oracle.observation import Observation, Raised
 from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
+from workbench.oracle.script import examine_script
 from workbench.oracle.warn import warnings_of
 
 VERSION = 1
@@ -46,14 +47,15 @@ class Judge:
     def check(self, program: Program, *, ladder: bool = False, demand: Demand | None = None, setting: Setting | None = None) -> Verdict:
         """The verdict of a program under its configuration. Never raises for what the program does."""
         started = time.monotonic()
-        runs = Runs(self._pool, program, setting or self.setting)
+        place = setting or self.setting
+        runs = Runs(self._pool, program, place)
         wanted = demand or Demand(ladder=ladder)
-        asked = f"{wanted.stage}{wanted.ladder}{wanted.confirm}{(setting or self.setting).argv}"
+        asked = f"{wanted.stage}{wanted.ladder}{wanted.confirm}{place.argv}{place.test}{sorted(place.said)}"
         known = self._memo.get(program, asked) if self._memo is not None else None
         if known is not None:
             return replace(known, file=program.name, seconds=time.monotonic() - started, compiles=0)
         try:
-            verdict = _Examination(runs, wanted).verdict()
+            verdict = _examined(runs, wanted)
         except UndecidedError as error:
             verdict = Verdict(Outcome.UNDECIDED, str(error), configuration=program.configuration)
         verdict = replace(verdict, file=program.name, compiles=runs.compiles, seconds=time.monotonic() - started, isolation=runs.missing)
@@ -71,6 +73,18 @@ class Judge:
         if eager.outcome == "invalid":
             return replace(_invalid(eager, program.configuration), file=program.name)
         return None
+
+
+def _examined(runs: Runs, demand: Demand) -> Verdict:
+    """A program in harness form as a whole, a script call by call."""
+    eager = runs.eager()
+    if eager.facts.get("form") != "script" or eager.outcome == "invalid":
+        return _Examination(runs, demand).verdict()
+    compiled = runs.compiled()
+    if compiled.outcome == "invalid":
+        return _invalid(compiled, runs.configuration)
+    later = replace(demand, stage=False, ladder=False, confirm=False)
+    return examine_script(runs, lambda call, is_later: _Examination(call, later if is_later else demand).verdict())
 
 
 class _Examination:

@@ -142,7 +142,10 @@ class Raised:
 
 
 class Observation:
-    """One run's document and tensors."""
+    """One run's document and tensors.
+
+    calls: of a script, one observation a compiled call, with what the document says of the whole run besides
+    """
 
     def __init__(self, document: Mapping[str, Any], blobs: memoryview) -> None:
         self.outcome = str(document.get("outcome"))
@@ -167,12 +170,24 @@ class Observation:
         self.exception = _exception(document.get("exception"))
         if self.outcome != "returned" and self.exception is None:
             raise ForgedError(f"{self.outcome} without an exception")
+        self.calls = tuple(self._call(call, blobs) for call in _calls(document))
+
+    def _call(self, document: Mapping[str, Any], blobs: memoryview) -> Observation:
+        facts = {k: v for k, v in self.facts.items() if k != "plan"}
+        return Observation({**document, "facts": {**facts, **_mapping(document, "facts")}, "warnings": self.warnings, "calls": []}, blobs)
 
 
 def _mapping(document: Mapping[str, Any], name: str) -> Mapping[str, JSON]:
     found = document.get(name) or {}
     if not isinstance(found, dict):
         raise ForgedError(f"{name} that is no object")
+    return found
+
+
+def _calls(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = document.get("calls") or []
+    if not isinstance(found, list) or not all(isinstance(call, dict) for call in found):
+        raise ForgedError("calls that are no list of objects")
     return found
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from store.records import JSON, Configuration, Program, canonical
 from workbench.oracle.observation import ForgedError, Observation
+from workbench.programs import said_keys
 from workbench.runner.protocol import Limits, Request
 from workbench.servers import Run
 
@@ -16,6 +18,9 @@ POISON, OTHER_POISON = 0x5A, 0xA5
 legitimate reads of ``torch.empty`` look flaky)."""
 NUDGE_BATCHES = (tuple(range(6)), tuple(range(6, 24)))
 """24 seeds (5 left six of 240 noise programs reported), in two batches so that easy ones stop early."""
+
+STEPS = {"run": "eager", "shadow": "float64 shadow", "nudge": "nudged runs"}
+"""What the runs that do not compile are called when somebody waits for them."""
 
 TRIVIAL = "import torch\n\n\ndef fn(x):\n    return x + 1\n\n\ndef get_inputs():\n    return [torch.ones(8)]\n"
 
@@ -40,12 +45,20 @@ class Setting:
     folder:  cwd in profile own
     argv:    arguments after ``--``
     limits:  of each run
+    test:    ``Class::test`` or ``test``: the file is a test file and only this test runs
+    said:    keys of the configuration that somebody asked for beyond the file's block; they override what a script says itself
+    asserts: False: a script's own asserts are taken out of its way
+    tell:    hears what runs (seconds None) and how long it took, for people who wait
     """
 
     profile: str = "untrusted"
     folder: str | None = None
     argv: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    test: str = ""
+    said: frozenset[str] = frozenset()
+    asserts: bool = True
+    tell: Callable[[str, float | None], None] | None = field(default=None, compare=False)
 
 
 class Runs:
@@ -61,6 +74,7 @@ class Runs:
         self.calls = 0
         self.missing: tuple[str, ...] = ()
         self.said = ""
+        self._is_script = False
 
     @property
     def configuration(self) -> Configuration:
@@ -72,6 +86,7 @@ class Runs:
         found = self._observe("run", poison=POISON)
         if found.facts.get("leaf") == "clone":
             self.leaf = "clone"
+        self._is_script = found.facts.get("form") == "script"
         return found
 
     def control(self, poison: int = OTHER_POISON) -> Observation:
@@ -83,7 +98,9 @@ class Runs:
 
         ``key`` in ``changes`` names a repetition that must not be answered from what is kept.
         """
-        return self._observe("run", backend=backend or self.configuration.backend, poison=POISON, patches=patches, **changes)
+        override = self._override(backend, changes)
+        backend = backend or self.configuration.backend
+        return self._observe("run", backend=backend, poison=POISON, patches=patches, options=override, **changes)
 
     def shadow(self) -> Observation:
         """Eager with its float64 image and warnings."""
@@ -93,6 +110,15 @@ class Runs:
         """Bounds of eager under one-ulp perturbations of inexact nodes, for one batch of seeds."""
         plan = self.shadow().facts.get("plan")
         return self._observe("nudge", poison=POISON, seeds=list(NUDGE_BATCHES[batch]), options={"plan": plan})
+
+    def _override(self, backend: str | None, changes: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Which keys of the configuration override what a script itself says; what nobody asked for stays as the script has it."""
+        if not self._is_script:
+            return {}
+        said = (
+            self.setting.said | said_keys(self.program.source) | set(self.configuration.non_default()) | (set(changes) - {"key", "bisect"})
+        )
+        return {"override": sorted(said | {"backend"} if backend else said)}
 
     def compiler_works(self) -> bool:
         """Whether Inductor can build a trivial kernel here: a broken compiler is the machine's fault, not the program's."""
@@ -112,12 +138,12 @@ class Runs:
         key: str = "",
         **changes: Any,
     ) -> Observation:
-        name = canonical([action, backend, poison, {k: dict(v) for k, v in (patches or {}).items()}, seeds, bisect, key, changes])
+        name = canonical([action, backend, poison, {k: dict(v) for k, v in (patches or {}).items()}, seeds, bisect, key, changes, options])
         if name not in self._kept:
             request = Request(
                 action=action,
                 source=self.program.source,
-                filename=self.program.name,
+                filename=self.program.name.partition("::")[0],
                 profile=self.setting.profile,
                 folder=self.setting.folder,
                 argv=list(self.setting.argv),
@@ -128,14 +154,21 @@ class Runs:
                 patches={k: dict(v) for k, v in (patches or {}).items()},
                 bisect=bisect,
                 seeds=seeds or [],
-                options=options or {},
+                options={**(options or {}), **self._form()},
                 limits=self.setting.limits,
             )
             self._kept[name] = self._run(request)
         return self._kept[name]
 
+    def _form(self) -> dict[str, Any]:
+        return {**({"test": self.setting.test} if self.setting.test else {}), **({} if self.setting.asserts else {"asserts": False})}
+
     def _run(self, request: Request) -> Observation:
+        tell, started = self.setting.tell or (lambda step, seconds: None), time.monotonic()
+        step = f"compiled ({request.backend})" if request.backend else STEPS[request.action]
+        tell(step, None)
         run = self._pool.run(request)
+        tell(step, time.monotonic() - started)
         self.calls += 1
         self.compiles += _uses_inductor(request.backend)
         self.missing = tuple(run.missing)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
 from store.records import Difference, Outcome, Stage, Verdict
 from workbench.oracle.warn import SENTENCES
@@ -15,7 +16,7 @@ MARKS = {
     Outcome.INVALID: "-",
     Outcome.UNDECIDED: "?",
 }
-SHOWN_DIFFERENCES, SHOWN_ELEMENTS = 4, 3
+SHOWN_DIFFERENCES, SHOWN_ELEMENTS, SHOWN_CALLS = 4, 3, 12
 
 
 def lines(verdict: Verdict, *, saved: int | None = None) -> Iterator[str]:
@@ -24,6 +25,8 @@ def lines(verdict: Verdict, *, saved: int | None = None) -> Iterator[str]:
     yield f"{MARKS[verdict.outcome]} {verdict.outcome.value}{symptoms}  {verdict.file}"
     if verdict.reason:
         yield f"  {verdict.reason}"
+    if len(verdict.calls) > 1:
+        yield from _calls(verdict.calls)
     if verdict.outcome in (Outcome.MISMATCH, Outcome.ERROR):
         for difference in verdict.differences[:SHOWN_DIFFERENCES]:
             yield from _difference(difference)
@@ -45,6 +48,20 @@ def lines(verdict: Verdict, *, saved: int | None = None) -> Iterator[str]:
         yield f"  next: {command}"
     elif verdict.outcome is Outcome.ERROR:
         yield "  next: the compiler's own message is the report; add --json for the traceback"
+
+
+def _calls(calls: Sequence[Verdict]) -> Iterator[str]:
+    """The calls of a script, those that follow each other with one verdict in one line."""
+    groups = itertools.groupby(enumerate(calls), lambda pair: (pair[1].file, pair[1].outcome, pair[1].reason))
+    for shown, (alike, group) in enumerate(groups):
+        numbers = [number for number, _ in group]
+        if shown == SHOWN_CALLS:
+            yield f"    … and {len(calls) - numbers[0]} more calls (--json has all)"
+            return
+        file, outcome, reason = alike
+        line, _, name = file.rpartition(":")[2].partition(" ")
+        span = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
+        yield f"    {MARKS[outcome]} call {span}  {name}, line {line}: {outcome.value}" + (f", {reason}" if reason else "")
 
 
 def _difference(difference: Difference) -> Iterator[str]:
