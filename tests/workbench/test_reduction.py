@@ -1,0 +1,177 @@
+"""Reductions over the real oracle and the real store, on live mismatches of torch 2.13.0 CPU; and the journal without torch."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from reducers.oracle import Candidate, Judgement, Kind
+from reducers.search import Budget
+from reducers.tree import statements
+from store import open_store
+from store.records import Configuration, Outcome, Stage, State, Symptom, Verdict
+from store.rows import JobKind, Reduction
+from workbench.batch import Batch
+from workbench.cli import group
+from workbench.journal import StoreJournal
+from workbench.programs import parse_program
+from workbench.reduction import NotAFindingError, Reducer
+from workbench.servers import Pool
+from workbench.signature import signature
+
+STALE = """# /// workbench
+# fullgraph = true
+# threads = 2
+# ///
+import torch
+
+
+class Box:
+    v = 1
+
+
+def helper(x):
+    y = x.sin()
+    return y * 2
+
+
+def fn(x, y):
+    if torch.compiler.is_compiling():
+        a = torch.where(x > 0, x, 0.0)
+    else:
+        a = x.clamp(min=0)
+    b = helper(y)
+    c = b + 1
+    return c, a, b.sum()
+
+
+def get_inputs():
+    return [torch.tensor([1.0, float("nan"), -1.0]), torch.randn(4, 3)]
+"""
+"""A planted wrong branch that loses a NaN: shows at backend ``eager``, so that it costs no compile."""
+
+AGREES = "import torch\n\n\ndef fn(x):\n    return x + 1\n\n\ndef get_inputs():\n    return [torch.ones(2)]\n"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "w.db") as opened:
+        yield opened
+
+
+def added(store, source, verdict=None):
+    program = parse_program(source, "finding.py")
+    known = verdict or Verdict(Outcome.MISMATCH, symptoms=(Symptom.NAN,), stage=Stage.DYNAMO, configuration=program.configuration)
+    return store.add_finding(program, known, signature=signature(known, source), origin="check").id
+
+
+def test_the_journal_remembers_by_bug_and_candidate(store):
+    one, other = StoreJournal(store, {"bug": 1}), StoreJournal(store, {"bug": 2})
+    candidate = Candidate("import torch\n", Configuration(dynamic=True))
+    judgement = Judgement(Kind.SAME, "print", ("return[1]",), 2, 0.5, "why")
+    one.record(candidate.key, judgement)
+    one.record_texts("flatten:x", ["a", "b"])
+    assert StoreJournal(store, {"bug": 1}).recall(candidate.key) == judgement
+    assert one.recall_texts("flatten:x") == ["a", "b"]
+    assert other.recall(candidate.key) is None
+    assert one.recall(Candidate("import torch\n").key) is None
+
+
+def test_an_accepted_step_is_kept_with_its_program(store):
+    finding = added(store, STALE)
+    journal = StoreJournal(store, {}, finding)
+    journal.accepted(Candidate("import torch\n", Configuration(threads=2)), {"calls": 3})
+    kept = store.progress(finding)
+    assert (kept["source"], kept["config"]["threads"], kept["calls"]) == ("import torch\n", 2, 3)
+
+
+@pytest.mark.torch
+class TestWithTorch:
+    @pytest.fixture(scope="class")
+    def pool(self):
+        with Pool(jobs=2) as made:
+            yield made
+
+    def test_program_inputs_and_configuration_shrink_to_what_a_person_would_post(self, pool):
+        reduced = Reducer(pool).run(parse_program(STALE, "stale.py"))
+        assert reduced.after.outcome is Outcome.MISMATCH
+        assert reduced.after.stage is Stage.DYNAMO
+        assert Symptom.NAN in reduced.after.symptoms
+        assert reduced.program.configuration == Configuration()
+        assert "# ///" not in reduced.program.source
+        assert statements(reduced.program.source) <= 3
+        assert reduced.program.source.startswith("# the result[0] is nan in eager, 0 with inductor\nimport torch\n")
+        assert reduced.progress.calls <= 60
+
+    def test_two_workers_give_the_same_program(self, pool):
+        one = Reducer(pool, budget=Budget(calls=14)).run(parse_program(STALE, "stale.py"))
+        two = Reducer(pool, budget=Budget(calls=14), workers=2).run(parse_program(STALE, "stale.py"))
+        assert one.program == two.program
+        assert one.ended == two.ended == "budget"
+
+    def test_a_program_that_agrees_is_refused_with_one_line(self, pool):
+        with pytest.raises(NotAFindingError, match="nothing to reduce: agree"):
+            Reducer(pool).run(parse_program(AGREES, "agrees.py"))
+
+    def test_a_reduced_finding_is_certified_confirmed_and_costs_no_second_reduction(self, pool, store):
+        finding = added(store, STALE)
+        batch = Batch(store, pool)
+        first = batch.reduce(finding, actor="test")
+        row = store.finding(finding)
+        assert first.certified == (3, 3)
+        assert row.verified == (3, 3)
+        assert row.state is State.CONFIRMED
+        assert row.reduction is Reduction.DONE
+        assert row.final
+        assert store.reduced(finding).source == first.program.source
+        second = Batch(store, pool, certified=False).reduce(finding, actor="test")
+        assert second.program.source == first.program.source
+        assert second.progress.recalled > first.progress.recalled
+        assert second.progress.calls <= 3  # before, after, and nothing in between
+
+    def test_work_takes_what_is_queued_and_fails_what_cannot_be_done(self, tmp_path):
+        path = tmp_path / "w.db"
+        with open_store(path) as store:
+            good = added(store, STALE)
+            bad = added(store, AGREES)
+            store.enqueue(JobKind.RECHECK, good, actor="test")
+            store.enqueue(JobKind.REDUCE, bad, actor="test")
+        result = CliRunner(mix_stderr=False).invoke(group, ["work", "--db", str(path), "--jobs", "1", "--json"], standalone_mode=False)
+        assert result.exception is None, result.exception
+        done = {d["kind"]: d for d in json.loads(result.stdout)}
+        assert done["recheck"]["verdict"] == "mismatch"
+        assert "nothing to reduce: agree" in done["reduce"]["error"]
+        with open_store(path) as store:
+            assert store.finding(bad).reduction is Reduction.FAILED
+            assert store.runs(good)[0].outcome == "mismatch"
+            assert store.workers() == []
+
+    def test_minimize_writes_a_file_and_the_documented_keys(self, tmp_path):
+        source, output = tmp_path / "stale.py", tmp_path / "small.py"
+        source.write_text(STALE)
+        arguments = ["minimize", str(source), "--db", str(tmp_path / "w.db"), "--json", "--budget", "12", "--no-certify", "-o", str(output)]
+        result = CliRunner(mix_stderr=False).invoke(group, [*arguments, "--jobs", "1"], standalone_mode=False)
+        assert result.exception is None, result.exception
+        (entry,) = json.loads(result.stdout)
+        keys = (
+            "finding verdict_before verdict_after source config oracle_calls compiles seconds statements_before statements_after signature"
+        )
+        assert set(keys.split()) <= set(entry)
+        assert entry["verdict_before"] == entry["verdict_after"] == "mismatch"
+        assert entry["statements_after"] < entry["statements_before"]
+        assert output.read_text() == entry["source"]
+
+
+def test_minimize_without_a_target_says_what_to_do(tmp_path):
+    result = CliRunner().invoke(group, ["minimize", "--db", str(tmp_path / "w.db")], standalone_mode=False)
+    assert result.exception.message == "nothing to minimize"
+
+
+def test_minimize_of_a_missing_finding_is_one_clear_error(tmp_path):
+    with open_store(tmp_path / "w.db"):
+        pass
+    result = CliRunner().invoke(group, ["minimize", "7", "--db", str(tmp_path / "w.db")], standalone_mode=False)
+    assert "7" in result.exception.message
+    assert result.exception.exit_code == 4
