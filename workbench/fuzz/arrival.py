@@ -16,6 +16,9 @@ ACTOR = "fuzz"
 DOUBTFUL = frozenset({Warning.EAGER_SUSPECT, Warning.DUPLICATE_INDICES, Warning.OUT_OF_RANGE_CAST, Warning.ASKS_IF_COMPILED, Warning.BEYOND_STORAGE})
 """Warnings that put a bucket's reduction behind the others."""
 
+MOST_MARKS = 3
+"""Differences that a provisional signature names; a mutant in which everything differs needs no longer one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
@@ -38,27 +41,18 @@ def provisional(mutant: Mutant, verdict: Verdict) -> Signature:
 
 
 def _marks(mutant: Mutant, differences: tuple[Difference, ...]) -> tuple[str, ...]:
-    texts = _differing_texts(mutant, differences)
-    ops = sorted({op for text in texts for op in skeleton(f"def fn():\n    return {text}") if not op.startswith(("+", "in:"))})
-    first = mutant.chain[0].partition(":")
-    if ops:
-        return (first[0], *ops)
-    return (first[0], first[2]) if len(mutant.chain) == 1 else tuple(sorted(c.partition(":")[0] for c in mutant.chain))
-
-
-def _differing_texts(mutant: Mutant, differences: tuple[Difference, ...]) -> list[str]:
-    """Observed expressions, more than a bare name, at places of the result that differ; empty when something else differs too."""
+    """For each difference: the ops of the expression that a mutator put there, or that mutator's variant where it wrote into a name."""
     total = _returned(mutant)
-    found: list[str] = []
+    found: set[str] = set()
     for difference in differences:
-        if difference.excused is not None:
-            continue
-        match = re.match(r"return\[(\d+)\]", difference.path)
+        match = re.search(r"return\[(\d+)\]", difference.path)
         at = int(match[1]) - (total - len(mutant.observed)) if match and total else -1
-        if not 0 <= at < len(mutant.observed) or mutant.observed[at].isidentifier():
-            return []
-        found.append(mutant.observed[at])
-    return found
+        if difference.excused is not None or not 0 <= at < len(mutant.observed):
+            continue
+        link, text = mutant.observed[at]
+        ops = {op for op in skeleton(f"def fn():\n    return {text}") if not op.startswith(("+", "in:"))} if text else set()
+        found.add(" ".join(sorted(ops)) or link)
+    return tuple(sorted(found)[:MOST_MARKS]) or mutant.chain
 
 
 def _returned(mutant: Mutant) -> int:

@@ -231,10 +231,19 @@ class _Tester:
         try:
             mutant = self._maker.make(pick)
             if mutant is not None and mutant.valid:
-                verdict = self._verdict(mutant, pick)
+                mutant, verdict = self._judged(mutant, pick)
         except RunnerError as error:
             mutant, verdict = None, Verdict(Outcome.UNDECIDED, error.message)
         return Tested(pick, mutant, verdict, self._watched.taken(), time.monotonic() - started)
+
+    def _judged(self, mutant: Mutant, pick: Pick) -> tuple[Mutant, Verdict]:
+        """The verdict; of a mismatch that the first mutator alone shows too, the plainer mutant is kept: two bugs in one program hide each other."""
+        verdict = self._verdict(mutant, pick)
+        if verdict.outcome is Outcome.MISMATCH and mutant.plainer is not None and mutant.plainer.valid:
+            plain = self._verdict(mutant.plainer, pick)
+            if plain.outcome is Outcome.MISMATCH:
+                return mutant.plainer, plain
+        return mutant, verdict
 
     def _verdict(self, mutant: Mutant, pick: Pick) -> Verdict:
         if pick.mutator is not None and not pick.mutator.compiles and not pick.extra and Draw(pick.number, "cheap").chance(CHEAP_SHARE):

@@ -35,9 +35,10 @@ class Mutant:
     """A program to judge.
 
     chain:    what was done, ``mutator:variant`` each
-    observed: texts that the mutators added to what is returned, in order
+    observed: what the mutators added to what is returned, in order: (link of the chain, text that made it)
     outcome:  ``returned``, or why eager does not run it
     raises:   eager is meant to raise
+    plainer:  what the first mutator alone made, when others followed
     """
 
     program: Program
@@ -45,10 +46,11 @@ class Mutant:
     chain: tuple[str, ...]
     mutators: tuple[str, ...]
     characteristics: tuple[str, ...]
-    observed: tuple[str, ...]
+    observed: tuple[tuple[str, str], ...]
     outcome: str
     why: str = ""
     raises: bool = False
+    plainer: Mutant | None = None
 
     @property
     def valid(self) -> bool:
@@ -79,9 +81,16 @@ class Maker:
     def _further(self, pick: Pick, seed: Seed, subject: Subject, variant: str) -> Mutant:
         assert pick.mutator is not None
         program = subject.result()
-        chain, used, observed = [f"{pick.mutator.name}:{variant}"], [pick.mutator], list(subject.observed)
+        chain, used = [f"{pick.mutator.name}:{variant}"], [pick.mutator]
+        observed = [(chain[0], text) for text in subject.observed]
         raises = pick.mutator.raises or subject.raises
         facts = facts_of(self.runner, program)
+
+        def mutant(plainer: Mutant | None) -> Mutant:
+            names, ids = tuple(m.name for m in used), tuple(dict.fromkeys(c for m in used for c in m.characteristics))
+            return Mutant(program, seed.name, tuple(chain), names, ids, tuple(observed), facts.outcome, facts.why, raises, plainer)
+
+        first = mutant(None)
         for i, mutator in enumerate(pick.extra):
             if not facts.returned:
                 break
@@ -94,11 +103,9 @@ class Maker:
                 program, facts = candidate, after
                 chain.append(f"{mutator.name}:{made[1]}")
                 used.append(mutator)
-                observed.extend(made[0].observed)
+                observed.extend((chain[-1], text) for text in made[0].observed)
                 raises = raises or mutator.raises
-        names = tuple(m.name for m in used)
-        characteristics = tuple(dict.fromkeys(c for m in used for c in m.characteristics))
-        return Mutant(program, seed.name, tuple(chain), names, characteristics, tuple(observed), facts.outcome, facts.why, raises)
+        return mutant(first) if len(chain) > 1 else first
 
     def _apply(self, mutator: Mutator, program: Program, document: Mapping[str, JSON], draw: Draw) -> tuple[Subject, str] | None:
         subject = Subject(program, document)

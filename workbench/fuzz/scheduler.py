@@ -17,7 +17,7 @@ FLOOR = 0.3
 """Share of picks that ignore rewards and go to the least tried mutators: nothing is given up for good."""
 NEW_BUCKET, NEW_BEHAVIOUR, VALID = 1.0, 0.15, 0.01
 """Rewards; a mismatch of a known bucket earns nothing."""
-SECOND, THIRD = 0.35, 0.1
+SECOND, THIRD = 0.2, 0.05
 """Chance that a second, a third mutator follows."""
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from store.rows import JobKind, JobState
 from workbench.fuzz.arrival import Arrived
 from workbench.fuzz.campaign import Campaign, Tested
 from workbench.fuzz.reductions import Reductions
@@ -52,7 +53,7 @@ def summary(campaign: Campaign, reductions: Reductions | None) -> list[str]:
         f"{t.total.mismatches} mismatches in {len(campaign.buckets)} buckets, {t.total.noise} noise, {t.total.errors} errors"
     ]
     if reductions is not None:
-        queued = campaign.store.count("reduction:queued")
+        queued = sum(job.kind is JobKind.REDUCE for job in campaign.store.jobs(JobState.QUEUED))
         lines.append(f"{len(reductions.done)} findings reduced" + (f"; {queued} still queued: workbench work" if queued else ""))
     if campaign.buckets:
         lines.append("look at them: workbench triage")

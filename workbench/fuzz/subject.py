@@ -25,7 +25,8 @@ class Site:
 class Subject:
     """One program under mutation. Mutators read ``sites``/``pick`` and edit with ``insert``, ``observe``, ``wrap_input`` and the like.
 
-    ``observed`` collects the texts added to what is returned; ``raises`` is set when eager is expected to raise.
+    ``observed`` collects what is added to what is returned, each as the text that made it (empty for a name of the program's own);
+    ``raises`` is set when eager is expected to raise.
     """
 
     def __init__(self, program: Program, facts: Mapping[str, JSON]) -> None:
@@ -39,6 +40,7 @@ class Subject:
         self.observed: list[str] = []
         self.raises = False
         self._edited = -1
+        self._made: dict[str, str] = {}
         self._names = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)} | {n.arg for n in ast.walk(self.tree) if isinstance(n, ast.arg)}
         self._sites = self._find_sites()
 
@@ -73,6 +75,7 @@ class Subject:
             n += 1
             name = f"{stem}{n}"
         self._names.add(name)
+        self._made[name] = ""
         return name
 
     # ---- editing -------------------------------------------------------------------------------------------------------------------
@@ -81,6 +84,9 @@ class Subject:
         """Put statements at a site, behind what was put there before through the same site."""
         statements = ast.parse(code).body
         assert self.entry is not None
+        for statement in statements:
+            if isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Name) and target.id in self._made:
+                self._made[target.id] = ast.unparse(statement.value)
         self.entry.body[site.after + 1 : site.after + 1] = statements
         shift = len(statements)
         for other in self._sites:
@@ -92,7 +98,7 @@ class Subject:
     def observe(self, *texts: str) -> None:
         """Return these expressions too, wherever the entry function returns behind everything inserted."""
         assert self.entry is not None
-        self.observed.extend(texts)
+        self.observed.extend(self._made.get(t, "") if t.isidentifier() else t for t in texts)
         for statement in _own_returns(self.entry.body[self._edited + 1 :]):
             extra = [ast.parse(t, mode="eval").body for t in texts]
             value = statement.value or ast.Constant(None)

@@ -77,8 +77,8 @@ class Value:
 
     @property
     def writable(self) -> bool:
-        """An in-place write works in eager: no expanded memory, no leaf that requires grad, no parameter."""
-        return self.kind == "Tensor" and self.storage >= 0 and not self.expanded and not (self.leaf and self.requires_grad)
+        """An in-place write works in eager, and in a backward that a compiler traces ahead: no expanded memory, nothing that requires grad."""
+        return self.kind == "Tensor" and self.storage >= 0 and not self.expanded and not self.requires_grad
 
     @property
     def small(self) -> bool:

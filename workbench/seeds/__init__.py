@@ -11,7 +11,7 @@ from store.records import Configuration, Program
 from workbench.errors import NotFoundError, ProgramError, WorkbenchError
 from workbench.programs import parse_program, program_files
 
-__all__ = ["Seed", "bundled", "folder", "named", "seeds_of"]
+__all__ = ["Seed", "bundled", "folder", "imported_folder", "named", "seeds_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,11 @@ def seeds_of(paths: Iterable[Path]) -> list[Seed]:
     """The seeds a campaign starts from: those of the paths, or the bundled ones when there is none."""
     chosen = list(paths)
     return folder(chosen) if chosen else bundled()
+
+
+def imported_folder(data: Path) -> Path:
+    """Where `workbench seeds import` keeps programs, below the data folder."""
+    return data / "seeds"
 
 
 def named(name: str) -> Seed:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from workbench.fuzz.draw import Draw
 from workbench.fuzz.mutators.registry import mutator
 from workbench.fuzz.subject import Subject
-from workbench.fuzz.values import Value
 
 BORDERS = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-32768, 32767), "int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 

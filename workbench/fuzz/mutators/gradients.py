@@ -53,12 +53,13 @@ def backward_inside_drive(subject: Subject, draw: Draw) -> str | None:
     values = [v for v in subject.values if v.position is not None and v.dtype == "float32" and v.rank >= 1 and v.kind == "Tensor"]
     if not values:
         return None
-    word, extra = draw.choice([("twice", "    loss(fn(*inputs)).backward()\n"), ("hook", ""), ("accumulate", "    loss(fn(*inputs)).backward()\n    loss(fn(*inputs)).backward()\n"), ("no_grad_between", "    with torch.no_grad():\n        fn(*inputs)\n")])
+    again = "    again = loss(fn(*inputs))\n    if again.requires_grad:\n        again.backward(retain_graph=True)\n"
+    word, extra = draw.choice([("twice", again), ("hook", ""), ("accumulate", again * 2), ("no_grad_between", "    with torch.no_grad():\n        fn(*inputs)\n")])
     hook = "    for t in leaves:\n        t.register_hook(lambda g: g * 2)\n" if word == "hook" else ""
     subject.set_drive(
         "def loss(result):\n    total = torch.zeros(())\n    for i, t in enumerate(torch.utils._pytree.tree_leaves(result)):\n        if isinstance(t, torch.Tensor) and t.requires_grad and t.is_floating_point():\n"
         "            total = total + (t * (torch.arange(t.numel()).reshape(t.shape) % 5 + i)).sum()\n    return total\n\ndef drive(fn, inputs):\n"
         "    leaves = [t.detach().clone().requires_grad_() for t in inputs if isinstance(t, torch.Tensor) and t.is_floating_point()]\n    spare = iter(leaves)\n    inputs = [(next(spare) * 1 if isinstance(t, torch.Tensor) and t.is_floating_point() else t) for t in inputs]\n"
-        f"{hook}    first = loss(fn(*inputs))\n    if first.requires_grad:\n        first.backward(retain_graph=True)\n    return first.detach(), [t.grad for t in leaves]\n"
+        f"{hook}    first = loss(fn(*inputs))\n    if first.requires_grad:\n        first.backward(retain_graph=True)\n{extra}    return first.detach(), [t.grad for t in leaves]\n"
     )
     return word

@@ -25,7 +25,8 @@ def dead_random_draws(subject: Subject, draw: Draw) -> str | None:
     subject.configure(inductor={"fallback_random": True})
     x = subject.fresh("x0")
     lines = [f"{x} = {v.name}.detach()"]
-    dead, kept = draw.choice(DRAWS), []
+    dead = draw.choice(DRAWS)
+    kept: list[str] = []
     for _ in range(draw.whole(1, 3)):
         text = draw.choice(DRAWS) if kept else dead
         lines.append(text.format(x=x) if draw.chance(0.7) else f"{subject.fresh('unused')} = {text.format(x=x)}")
