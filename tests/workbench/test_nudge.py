@@ -72,6 +72,23 @@ def variance() -> Tensor:
     return 1 / (X * 1e-4 + 5).var(1)
 
 
+FAR = normal(1200) + 1e5
+
+
+def far_from_zero() -> Tensor:
+    return FAR.std()
+
+
+def running_spread() -> Tensor:
+    """The same in one pass, as compiled code does it: mean and sum of squares are updated with each number."""
+    mean = square = torch.zeros(())
+    for count, number in enumerate(FAR, 1):
+        step = number - mean
+        mean = mean + step / count
+        square = square + step * (number - mean)
+    return (square / (len(FAR) - 1)).sqrt()
+
+
 def running_total() -> Tensor:
     return X.cumsum(0).sin()
 
@@ -118,6 +135,7 @@ def test_a_result_without_eagers_rounding_is_within_reach(program: Program) -> N
     ("program", "other"),
     [
         (cancelled_sum, lambda: (X.view(2, 32, 33).sum(1).sum(0) - X.roll(5, 0).sum(0) + X.mean(0) * 1e-3) * 1e4),
+        (far_from_zero, running_spread),
         (in_place, lambda: ((X / 3).view(4, 16, 33).sum(1).sum(0) - X.sum(0) / 3) * 1e3),
     ],
 )
@@ -137,6 +155,9 @@ def test_another_order_of_a_cancelling_sum_is_within_reach(program: Program, oth
         (lambda: normal(8, 17).var(1), lambda: normal(8, 17).var(1, correction=0)),
         (lambda: normal(50, 40).sum(1), lambda: normal(50, 40)[:, :-1].sum(1)),
         (lambda: normal(50, 40).exp().cumsum(1), lambda: (normal(50, 40) * (1 + 1e-4)).exp().cumsum(1)),
+        (lambda: (normal(30, 40) * 8).softmax(1).log(), lambda: (normal(30, 40) * 8).softmax(1).mul(1.001).log()),
+        (lambda: FAR.std(), lambda: FAR.std() * 1.05),
+        (lambda: torch.linalg.inv(normal(6, 6)), lambda: torch.linalg.inv(normal(6, 6)) * (1 + 1e-3)),
         (lambda: F.gelu(normal(500)), lambda: F.gelu(normal(500), approximate="tanh")),
         (lambda: (normal(30, 30) @ normal(30, 30)).softmax(-1), lambda: ((normal(30, 30) @ normal(30, 30)) * 1.001).softmax(-1)),
         (lambda: normal(200, dtype=torch.bfloat16).exp().cumsum(0), lambda: normal(200, dtype=torch.bfloat16).exp().roll(1).cumsum(0)),

@@ -18,6 +18,8 @@ from .image import overlaps
 from .node import DECISIONS, FACTORIES, Node, abstract, desugars, floating, plain, real_dtype
 from .replay import ReplayError, replay, upcast
 
+SPREADS = frozenset({"var", "std", "var_mean", "std_mean"})
+
 
 class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Enter it around an eager run, backward included, in a fresh process of the same program.
@@ -93,17 +95,35 @@ class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _accumulated(self, node: Node, before: _Before, results: list[Tensor], fresh: list[int], steps: _Steps) -> list[Tensor] | None:
         """The results of an accumulating operator, moved by what another order of its sums can do. None: one ulp has to do."""
         again = before.again(results, fresh)
+        inner = torch.float64 if any(real_dtype(r) == torch.float64 for r in results if floating(r)) else torch.float32
         if self._seed % 2 == 0:
             if not node.sums:
                 return None
+            if node.operator.base in SPREADS and not any(t.is_complex() for t in before.operands):
+                return self._spread(node, again, inner)
             sizes = magnitudes(again)
             if sizes is None:
                 self.counts["failed"] += 1
                 return None
             return [_within(r, size, steps) if floating(r) else r for r, size in zip(results, sizes, strict=True)]
-        inner = torch.float64 if any(real_dtype(r) == torch.float64 for r in results if floating(r)) else torch.float32
         try:
             return again(lambda t: _stepped(t, inner, steps))
+        except ReplayError:
+            self.counts["failed"] += 1
+            return None
+
+    def _spread(self, node: Node, again: Callable[[Callable[[Tensor], Tensor]], list[Tensor]], inner: torch.dtype) -> list[Tensor] | None:
+        """Every operand element one ulp away from the mean, or towards it: as far as a running variance of numbers far from zero can be off."""
+        dim = node.argument("dim")
+        direction = 1.0 if self._seed % 4 == 0 else -1.0
+
+        def change(wide: Tensor) -> Tensor:
+            dims = dim if isinstance(dim, list | tuple) and dim else list(range(wide.dim()))
+            away = torch.sign(wide - wide.mean(dims, keepdim=True)) if wide.dim() else torch.zeros_like(wide)
+            return wide + direction * away * _ulp(wide, inner)
+
+        try:
+            return again(change)
         except ReplayError:
             self.counts["failed"] += 1
             return None
@@ -148,10 +168,13 @@ def _stepped(wide: Tensor, dtype: torch.dtype, steps: _Steps) -> Tensor:
     """Each (real, imaginary) part moved by a step of one ulp of ``dtype``. Zeros stay: what rounds to one is exact, and any step from it is huge."""
     if wide.is_complex():
         return torch.view_as_complex(_stepped(torch.view_as_real(wide.contiguous()), dtype, steps))
+    return torch.where(wide == 0, wide, wide + steps.like(wide) * _ulp(wide, dtype))
+
+
+def _ulp(wide: Tensor, dtype: torch.dtype) -> Tensor:
     _, exponent = torch.frexp(wide)
     info = torch.finfo(dtype)
-    ulp = torch.ldexp(torch.full_like(wide, info.eps), exponent - 1).clamp(min=info.tiny * info.eps)
-    return torch.where(wide == 0, wide, wide + steps.like(wide) * ulp)
+    return torch.ldexp(torch.full_like(wide, info.eps), exponent - 1).clamp(min=info.tiny * info.eps)
 
 
 def _within(result: Tensor, size: Tensor, steps: _Steps) -> Tensor:
