@@ -62,7 +62,7 @@ HOSTILE = {
     "closes every descriptor": ("os.closerange(0, 4096)", {}, "died"),
     "forks without end": ("while True:\n  try: os.fork()\n  except OSError: pass", {"seconds": 3, "memory_mb": 1 << 20}, "timeout"),
     "kills everything it can": ("os.kill(-1, signal.SIGKILL)", {}, None),
-    "recurses deep in C": ("sys.setrecursionlimit(10**9)\nf = lambda g: g(g)\nf(f)", {}, None),
+    "recurses deep in C": ("sys.setrecursionlimit(10**9)\nf = lambda g: g(g)\nf(f)", {"seconds": 4}, None),
     "leaves a thread behind": ("threading.Thread(target=lambda: time.sleep(1000)).start()", {}, "ok"),
     "leaves a process in a session of its own": ("if os.fork() == 0:\n  os.setsid()\n  time.sleep(1000)\n  os._exit(0)", {}, "ok"),
     "prints a gigabyte": ("line = 'x' * (1 << 20)\nfor _ in range(1024): print(line)", {"seconds": 60}, "ok"),
