@@ -6,7 +6,7 @@ import numpy as np
 from observed import observation
 
 from store.records import NoiseKind, Symptom
-from workbench.oracle.compare import Comparison, compare
+from workbench.oracle.compare import Change, Comparison, Disagreement, compare
 from workbench.oracle.dtypes import decode, ulp
 from workbench.oracle.noise import (
     Evidence,
@@ -124,6 +124,50 @@ def test_sorted_order_of_equal_keys_and_flattened_index():
 
 def test_an_index_out_of_range_is_no_tie():
     assert not indices([1], [7], [[5, 5]], 1, exact=True).equal
+
+
+def described(value: object, *nudged: object) -> Comparison:
+    """The comparison of a Python result 1.0 with ``value``, after nudged runs that gave these."""
+    plain = lambda v: {"float": repr(v)} if isinstance(v, float) else v  # noqa: E731
+    eager, compiled = observation({}, python={"return": plain(1.0)}), observation({}, python={"return": plain(value)})
+    comparison = compare(eager, compiled)
+    variants = [{"python": {"return": plain(v)}, "shapes": {}} for v in nudged]
+    excuse_by_nudge(comparison, eager, [observation({}, facts={"variants": variants})], {}, Evidence())
+    return comparison
+
+
+def test_a_python_float_may_be_where_nudged_runs_are():
+    assert described(1.0 + 1e-9).equal
+    assert not described(1.1).equal
+    assert described(1.1, 0.9, 1.2).equal
+    assert not described(1.3, 0.9, 1.2).equal
+
+
+def test_numbers_inside_text_move_like_numbers():
+    change = Change("mean 1.50 of 3", "mean 1.52 of 3", "")
+    for seen, open_ in ((["mean 1.55 of 3"], False), (["mean 1.51 of 3"], True), (["mean 1.55 of 4"], False), (["sum 1.55 of 3"], True)):
+        found = Disagreement("return", Symptom.PYVALUE, places={"root": change})
+        variants = [{"python": {"return": text}, "shapes": {}} for text in seen]
+        excuse_by_nudge(Comparison([found]), observation({}), [observation({}, facts={"variants": variants})], {}, Evidence())
+        assert found.is_open is open_, seen
+
+
+def test_a_shape_that_depends_on_values_may_be_where_a_nudged_run_is():
+    eager, comparison = against(f32([1.0, 2.0]), f32([1.0, 2.0, 3.0]))
+    variants = [{"python": {}, "shapes": {"return": [4]}}]
+    excuse_by_nudge(comparison, eager, [observation({}, facts={"variants": variants})], {}, Evidence())
+    assert not comparison.equal
+    variants[0]["shapes"] = {"return": [3]}
+    excuse_by_nudge(comparison, eager, [observation({}, facts={"variants": variants})], {}, Evidence())
+    assert comparison.equal
+
+
+def test_a_python_value_that_eager_varies_hides_no_other():
+    eager = observation({}, python={"return": {"dict": [["time", 1], ["count", 1]]}})
+    control = compare(eager, observation({}, python={"return": {"dict": [["time", 2], ["count", 1]]}}))
+    comparison = compare(eager, observation({}, python={"return": {"dict": [["time", 3], ["count", 0]]}}))
+    excuse_by_control(comparison, control, NoiseKind.NONDETERMINISTIC, Evidence())
+    assert [list(d.places or ()) for d in comparison.open] == [["root['dict'][1][1]"]]
 
 
 def nudged(low: object, high: object, nan: object) -> Observation:

@@ -24,7 +24,7 @@ EXP = "def fn(x):\n    return x.exp()\ndef get_inputs():\n    return [torch.lins
 MANY = "def fn(x):\n    return x.exp()\ndef get_inputs():\n    return [torch.linspace(-2, 3, 100_000)]\n"
 SUM = "def fn(x):\n    return x.sum(1), (x * x).sum(1)\ndef get_inputs():\n    return [torch.rand(50, 257)]\n"
 SMALL = "def fn(x):\n    return (x * 3).sin().exp()\ndef get_inputs():\n    return [torch.tensor([0.1, 0.2, 0.3, 0.4])]\n"
-SOFTMAX = "def fn(x):\n    return (x @ x.t()).softmax(-1)\ndef get_inputs():\n    return [torch.randn(30, 200)]\n"
+SOFTMAX = "def fn(x):\n    return (x @ x.t() / 50).softmax(-1)\ndef get_inputs():\n    return [torch.randn(30, 200)]\n"
 EXP_HALF = "def fn(x):\n    return (x * 0.3).exp() + 1\ndef get_inputs():\n    return [torch.randn(400).{dtype}()]\n"
 NORM = """\
 def fn(x, w):

@@ -18,6 +18,15 @@ MUTABLE = ("inputs", "parameters", "buffers", "globals", "after")
 """Sections whose state after the call belongs to the caller."""
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One place in a description where two Python values differ: on the left, on the right (None: nothing there), and a sentence."""
+
+    left: JSON
+    right: JSON
+    sentence: str
+
+
 @dataclass(slots=True)
 class Disagreement:
     """One leaf, or one Python value, in which two observations differ.
@@ -25,6 +34,7 @@ class Disagreement:
     left:    bool mask of elements that differ and that nothing has excused yet (complex: a last axis of 2); None when there are no elements
     excused: how many elements each noise test took away
     nan:     where one side alone is NaN; when only other elements are left, the symptom is no longer ``nan``
+    places:  for Python values, where in the section they differ, as far as nothing has excused it yet; None for everything else
     detail:  one sentence where there are no numbers
     """
 
@@ -35,15 +45,26 @@ class Disagreement:
     left: Mask | None = None
     detail: str = ""
     nan: Mask | None = None
+    places: dict[str, Change] | None = None
     excused: dict[NoiseKind, int] = field(default_factory=dict)
 
     @property
     def is_open(self) -> bool:
         """Whether something of it is still unexplained."""
-        return not self.excused if self.left is None else bool(self.left.any())
+        if self.left is not None:
+            return bool(self.left.any())
+        return not self.excused if self.places is None else bool(self.places)
+
+    @property
+    def movable(self) -> bool:
+        """Whether rounding could have brought it about: elements, Python values, a shape that depends on values."""
+        return self.left is not None or self.places is not None or self.symptom is Symptom.SHAPE
 
     def excuse(self, kind: NoiseKind, mask: Mask | None = None) -> None:
         """Take away the elements in ``mask`` (everything when None), explained by ``kind``."""
+        if self.places is not None:
+            self.excuse_places(kind, list(self.places))
+            return
         if self.left is None:
             self.excused[kind] = 1
             return
@@ -54,6 +75,17 @@ class Disagreement:
             self.left = self.left & ~taken
         if self.symptom is Symptom.NAN and self.nan is not None and self.left.any() and not (self.left & self.nan).any():
             self.symptom = Symptom.VALUE
+
+    def excuse_places(self, kind: NoiseKind, places: Iterable[str]) -> int:
+        """Take away these places; how many there were."""
+        assert self.places is not None
+        taken = [place for place in places if place in self.places]
+        left = {place: change for place, change in self.places.items() if place not in taken}
+        if taken:
+            self.excused[kind] = self.excused.get(kind, 0) + len(taken)
+            self.detail = _told(left) if left else self.detail
+            self.places = left
+        return len(taken)
 
 
 @dataclass(slots=True)
@@ -187,28 +219,53 @@ def _compare_python(eager: Mapping[str, JSON], compiled: Mapping[str, JSON]) -> 
         from deepdiff import DeepDiff
 
         delta = DeepDiff(left, right, ignore_nan_inequality=True, verbose_level=2, threshold_to_diff_deeper=0)
-        said: dict[Symptom, list[str]] = {}
+        said: dict[Symptom, dict[str, Change]] = {}
         for kind, items in delta.items():
             symptom = Symptom.PYVALUE if kind == "values_changed" else Symptom.STRUCTURE
             if section == "gradients":
                 symptom = Symptom.GRADIENT
-            said.setdefault(symptom, []).extend(_sentences(kind, items))
-        for symptom, sentences in said.items():
-            more = f" and {len(sentences) - 3} more" if len(sentences) > 3 else ""
-            yield Disagreement(section, symptom, None, None, None, "; ".join(sentences[:3]) + more)
+            said.setdefault(symptom, {}).update(_changes(kind, items))
+        for symptom, changes in said.items():
+            if changes:
+                yield Disagreement(section, symptom, detail=_told(changes), places=changes)
 
 
-def _sentences(kind: str, items: JSON) -> list[str]:
-    place = {"iterable_item_added": "only in compiled", "dictionary_item_added": "only in compiled"}.get(kind, "only in eager")
-    told = []
+def _told(changes: Mapping[str, Change]) -> str:
+    sentences = [change.sentence for change in changes.values()]
+    return "; ".join(sentences[:3]) + (f" and {len(sentences) - 3} more" if len(sentences) > 3 else "")
+
+
+def _changes(kind: str, items: JSON) -> dict[str, Change]:
+    """By place, for one kind of deepdiff's; floats within the tolerances of double are no change."""
+    added = kind in ("iterable_item_added", "dictionary_item_added")
+    told: dict[str, Change] = {}
     for path in items:
-        where = str(path).removeprefix("root") or "value"
+        place = str(path)
+        where = place.removeprefix("root") or "value"
         change = items[path] if isinstance(items, dict) else None
         if isinstance(change, dict) and "old_value" in change:
-            told.append(f"{where}: eager {_short(change['old_value'])}, compiled {_short(change['new_value'])}")
-        else:
-            told.append(f"{where}: {_short(change)} {place}" if change is not None else f"{where}: {place}")
+            left, right = change["old_value"], change["new_value"]
+            if not _close(place, left, right):
+                told[place] = Change(left, right, f"{where}: eager {_short(left)}, compiled {_short(right)}")
+            continue
+        side = "only in compiled" if added else "only in eager"
+        sentence = f"{where}: {_short(change)} {side}" if change is not None else f"{where}: {side}"
+        told[place] = Change(None, change, sentence) if added else Change(change, None, sentence)
     return told
+
+
+def number_at(place: str, value: JSON) -> float | None:
+    """The Python float (or part of a complex number) that a description holds at a place; None for everything else."""
+    if isinstance(value, str) and (place.endswith("['float']") or "['complex']" in place):
+        return float(value)
+    return None
+
+
+def _close(place: str, left: JSON, right: JSON) -> bool:
+    here, there = number_at(place, left), number_at(place, right)
+    double = real_format("float64")
+    assert double is not None
+    return here is not None and there is not None and bool(abs(here - there) <= double.atol + double.rtol * abs(here))
 
 
 def _compare_aliases(eager: Observation, compiled: Observation) -> Iterable[Disagreement]:

@@ -73,7 +73,7 @@ class Explainer:
     def _in_eager(self, comparison: Comparison, evidence: Evidence) -> None:
         """Control runs, rounding by the shadow, ties, rounding by nudge: nothing of it compiles."""
         self._controls(comparison, evidence)
-        if comparison.equal or not any(d.left is not None for d in comparison.open):
+        if not any(d.movable for d in comparison.open):
             return
         shadow = self._runs.shadow()
         if shadow.outcome != "returned":
@@ -85,7 +85,7 @@ class Explainer:
             return
         nudged: list[Observation] = []
         for batch in range(len(NUDGE_BATCHES)):
-            if comparison.equal or not any(d.left is not None for d in comparison.open):
+            if not any(d.movable for d in comparison.open):
                 return
             nudged.append(self._runs.nudged(batch))
             excuse_by_nudge(comparison, self._runs.eager(), nudged, pins, evidence)
@@ -142,5 +142,5 @@ class Explainer:
         other = compare(self._runs.eager(), observed)
         if not other.equal:
             self._in_eager(other, Evidence())
-        if any(d.left is not None for d in result.comparison.open):
+        if any(d.movable for d in result.comparison.open):
             excuse_by_vanishing(result.comparison, other, NoiseKind.LOW_PRECISION, self._pinned(), result.evidence)

@@ -6,7 +6,7 @@ rounding, since Dynamo alone runs the very same operators (``pins``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,15 +15,13 @@ from store.records import JSON, NoiseKind, Symptom
 from workbench.oracle.compare import Comparison, Disagreement
 from workbench.oracle.dtypes import Array, Floats, Mask, as_reals, is_double, real_format, ulp
 from workbench.oracle.observation import Leaf, Observation
+from workbench.oracle.variants import Pins, reached
 
 FACTOR = 4.0
 """How much further than eager compiled may be from the float64 shadow. 6 already hides a planted bfloat16 leak; noise needs 1-4."""
 NEIGHBOURS = 33
 """Elements nearest in magnitude whose error stands for eager's: eager alone may be right by luck, the whole tensor is too lenient."""
 TIE_ULPS = 8.0
-
-Pins = Mapping[str, Mask]
-"""Elements that backend ``eager`` also has wrong, by path: rounding cannot explain them."""
 
 
 @dataclass(slots=True)
@@ -53,7 +51,9 @@ def excuse_by_control(comparison: Comparison, control: Comparison, kind: NoiseKi
     for found in comparison.open:
         before = sum(found.excused.values())
         for other in by_path.get(found.path, ()):
-            if found.left is not None and other.left is not None and found.left.shape == other.left.shape:
+            if found.places is not None and other.places is not None:
+                found.excuse_places(kind, other.places)
+            elif found.left is not None and other.left is not None and found.left.shape == other.left.shape:
                 found.excuse(kind, other.left)
             elif found.left is None or other.left is None:
                 found.excuse(kind)
@@ -131,6 +131,10 @@ def excuse_by_nudge(comparison: Comparison, eager: Observation, nudged: Iterable
     """One-ulp changes inside eager reach the compiled value: inside [min, max] of those runs and eager, plus tolerance, elementwise."""
     runs = list(nudged)
     for found in comparison.open:
+        if found.left is None and found.movable:
+            count = reached(found, runs, pins)
+            if count:
+                evidence.add(NoiseKind.NUDGE, elements=count)
         if found.left is None or found.compiled is None or found.eager is None or found.compiled.array is None:
             continue
         compiled = as_reals(found.compiled.array)
@@ -159,6 +163,12 @@ def excuse_by_vanishing(comparison: Comparison, other: Comparison, kind: NoiseKi
         if remaining.left is not None or remaining.symptom in (Symptom.DTYPE, Symptom.SHAPE, Symptom.STRUCTURE):
             elements.setdefault(remaining.path, []).append(remaining)
     for found in comparison.open:
+        if found.places is not None:
+            left = {p for d in other.open if d.path == found.path and d.places is not None for p in d.places}
+            count = found.excuse_places(kind, [p for p in found.places if p not in left and found.path + p not in pins])
+            if count:
+                evidence.add(kind, elements=count)
+            continue
         if found.left is None:
             if (found.path, found.symptom) not in still and found.path not in pins:
                 found.excuse(kind)
@@ -177,6 +187,9 @@ def pinned_by(comparison: Comparison) -> dict[str, Mask]:
     """The elements that a comparison of backend ``eager`` against eager has wrong."""
     pins: dict[str, Mask] = {}
     for found in comparison.open:
+        if found.places is not None:
+            pins.update((found.path + place, np.array(True)) for place in found.places)  # noqa: FBT003 - numpy's scalar
+            continue
         pins[found.path] = np.array(True) if found.left is None else found.left  # noqa: FBT003 - numpy's scalar
     return pins
 

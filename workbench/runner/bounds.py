@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -14,6 +15,9 @@ from .observe import Leaf, Recorder, undisturbed
 from .program import Anew
 from .protocol import Request
 from .results import document_of, sections
+
+ROOM = 4_000_000
+"""Bytes of descriptions that one request may give back."""
 
 
 class Bounds:
@@ -33,22 +37,39 @@ class Bounds:
         self.nan |= values.isnan()
 
 
+class Variants:
+    """What the seeds made of Python values and shapes, each different one once."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, dict[str, Any]] = {}
+        self._room = ROOM
+
+    def add(self, python: dict[str, Any], shapes: dict[str, list[int]]) -> None:
+        """Take one more seed in, as long as there is room."""
+        variant = {"python": python, "shapes": shapes}
+        text = json.dumps(variant, sort_keys=True)
+        if text not in self.found and len(text) <= self._room:
+            self._room -= len(text)
+            self.found[text] = variant
+
+
 def nudged(request: Request) -> tuple[dict[str, Any], bytes]:
     """Bounds of every leaf over ``request.seeds``; a seed that does not return, or returns leaves of other shape, is counted and left out."""
     plan = request.options.get("plan") or []
     found: dict[str, Bounds] = {}
     counts: Counter[str] = Counter(returned=0, failed=0, structure=0)
+    variants = Variants()
     last = Execution()
     for seed in request.seeds:
         mode = Nudge(seed, plan)
         with Restore(), Anew(request.folder):
             last = execute(request, request.leaf, mode)
-            _take(last, request, found, counts)
+            _take(last, request, found, counts, variants)
         counts.update({f"nodes {k}": v for k, v in mode.counts.items() if k != "nodes"})
     if counts["returned"]:
         last.error = None
     document = document_of(last, request)
-    document["facts"]["nudge"] = dict(counts)
+    document["facts"].update(nudge=dict(counts), variants=list(variants.found.values()))
     recorder = Recorder()
     for bounds in found.values():
         places = {name: recorder.blob(getattr(bounds, name)) for name in ("low", "high", "nan")}
@@ -56,7 +77,7 @@ def nudged(request: Request) -> tuple[dict[str, Any], bytes]:
     return document, bytes(recorder.blobs)
 
 
-def _take(execution: Execution, request: Request, found: dict[str, Bounds], counts: Counter[str]) -> None:
+def _take(execution: Execution, request: Request, found: dict[str, Bounds], counts: Counter[str], variants: Variants) -> None:
     if execution.outcome != "returned":
         counts["failed"] += 1
         return
@@ -64,6 +85,7 @@ def _take(execution: Execution, request: Request, found: dict[str, Bounds], coun
     with undisturbed():
         sections(recorder, execution, request)
         leaves = {leaf.path: (leaf, wide(leaf.plain)) for leaf in recorder.leaves if leaf.plain is not None and not leaf.untouched}
+    variants.add(recorder.python, {leaf.path: list(leaf.entry["shape"]) for leaf in recorder.leaves})
     if found and {p: b.low.shape for p, b in found.items()} != {p: v.shape for p, (_, v) in leaves.items()}:
         counts["structure"] += 1
         return
