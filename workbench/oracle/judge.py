@@ -20,6 +20,8 @@ from workbench.oracle.warn import warnings_of
 VERSION = 1
 """Counts every change that can change a verdict; part of the memo's key."""
 MOST_DIFFERENCES = 64
+UNRAISED = ("InvalidProgram", "ConfigurationError")
+"""Classes by which a runner says what is missing or wrong without an exception of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +263,8 @@ def _invalid(observed: Observation, configuration: Configuration) -> Verdict:
     places = {"import": "while the file is executed", "get_inputs": "in get_inputs", "constructor": "in the constructor of Model"}
     where = places.get(observed.where, "in the call, on both sides alike")
     line = f", line {observed.exception.line}" if observed.exception.line else ""
+    if observed.exception.class_name in UNRAISED:
+        return Verdict(Outcome.INVALID, f"{observed.exception.message}{line}", configuration=configuration)
     return Verdict(Outcome.INVALID, f"raises {_named(observed.exception)} {where}{line}", configuration=configuration)
 
 

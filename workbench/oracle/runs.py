@@ -165,7 +165,9 @@ class Runs:
 
     def _run(self, request: Request) -> Observation:
         tell, started = self.setting.tell or (lambda step, seconds: None), time.monotonic()
-        step = f"compiled ({request.backend})" if request.backend else STEPS[request.action]
+        own = self._is_script and "backend" not in request.options.get("override", ())
+        step = "compiled" if own else f"compiled ({request.backend})"
+        step = step if request.backend else STEPS[request.action]
         tell(step, None)
         run = self._pool.run(request)
         tell(step, time.monotonic() - started)

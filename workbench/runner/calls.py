@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import sys
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -170,8 +171,13 @@ class Recording:
     def _document(self, function: Callable[..., Any], how: Mapping[str, Any]) -> dict[str, Any]:
         told = {"name": getattr(function, "__qualname__", type(function).__qualname__), "line": self._line(), **how}
         owner = getattr(function, "__self__", None)
-        if owner is not None:
+        if getattr(function, "__module__", "") == "torch._dynamo.external_utils":  # stands for a callable without a frame of its own
+            owner = next((c.cell_contents for c in getattr(function, "__closure__", None) or ()), None)
+            told["name"] = getattr(owner, "__qualname__", type(owner).__qualname__)
+        if issubclass(type(owner), torch.nn.Module):
             told["name"] = type(owner).__qualname__
+        elif issubclass(type(function), types.BuiltinFunctionType):
+            told["name"] = function.__name__
         return {"outcome": "returned", "where": "call", "exception": None, "facts": {"call": told}}
 
     def _after(self, call: Call) -> None:
