@@ -9,6 +9,9 @@ from reducers.tree import Edit, Ref, numbers, parents, weight
 
 MAKERS = frozenset("tensor randn rand ones zeros full arange randint empty eye linspace randperm as_tensor Parameter".split())  # noqa: SIM905
 
+SHAPED = frozenset({"randn", "rand", "ones", "zeros", "empty"})
+"""Makers whose positional arguments are a shape."""
+
 
 def bypasses(tree: ast.Module) -> list[Edit]:
     """Every operation replaced by its first operand: most filler keeps the shape, so that many can go at once."""
@@ -103,22 +106,49 @@ def _name(func: ast.expr) -> str:
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 
 
+NEEDED = frozenset(
+    {
+        "matmul", "mm", "bmm", "mv", "dot", "add", "sub", "mul", "div", "pow", "where", "permute", "transpose", "expand", "view", "reshape",
+        "repeat", "softmax", "log_softmax", "gather", "index_select", "scatter", "scatter_add", "index_add", "index_copy", "index_put", "narrow",
+        "unfold", "as_strided", "cumsum", "cumprod", "linear", "conv1d", "conv2d", "conv3d", "embedding", "addmm", "baddbmm", "isin", "lerp",
+        "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "fmod", "remainder", "atan2", "swapaxes", "movedim", "select", "split",
+        "chunk", "masked_fill", "masked_select", "take", "append", "isinstance", "getattr", "setattr", "hasattr", "autocast", "to", "add_",
+        "mul_", "sub_", "div_", "copy_", "fill_", "resize_", "as_strided_", "index_put_", "scatter_", "masked_fill_", "unsqueeze",
+    }
+)  # fmt: skip
+"""Calls whose positional arguments are all needed: dropping one only ever raises."""
+
+
 def arguments(tree: ast.Module) -> list[Edit]:
-    """Keyword arguments, further positional ones, default values, decorators, base classes, ``with`` items."""
-    number = numbers(tree)
+    """Keyword arguments, last positional ones, the leading dimension of inputs, decorators, base classes, ``with`` items."""
+    number, above = numbers(tree), parents(tree)
     edits: list[Edit] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             edits += [Edit.of(number[id(k)], None, weight(k)) for k in node.keywords if k.arg is not None]
             method = isinstance(node.func, ast.Attribute) and not _is_namespace(node.func.value)
-            edits += [Edit.of(number[id(a)], None, weight(a)) for a in node.args[0 if method else 1 :]]
+            name = _name(node.func)
+            if len(node.args) > (0 if method else 1) and name not in NEEDED | MAKERS and not isinstance(above.get(id(node)), ast.withitem):
+                edits.append(Edit.of(number[id(node.args[-1])], None, weight(node.args[-1])))
         elif isinstance(node, ast.FunctionDef):
             edits += [Edit.of(number[id(d)], None, weight(d)) for d in node.decorator_list]
         elif isinstance(node, ast.ClassDef) and node.name != "Model":
             edits += [Edit.of(number[id(b)], None, weight(b)) for b in (*node.bases, *node.decorator_list)]
         elif isinstance(node, ast.With) and len(node.items) > 1:
             edits += [Edit.of(number[id(i)], None, weight(i)) for i in node.items]
-    return edits
+    return edits + _ranks(tree, number)
+
+
+def _ranks(tree: ast.Module, number: dict[int, int]) -> list[Edit]:
+    """The leading dimension of every input at once, and of each input alone."""
+    maker = next((f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == "get_inputs"), None)
+    leading = [
+        node.args[0]
+        for node in (ast.walk(maker) if maker is not None else ())
+        if isinstance(node, ast.Call) and _name(node.func) in SHAPED and len(node.args) > 1
+    ]
+    together = [Edit(tuple((number[id(a)], None) for a in leading))] if len(leading) > 1 else []
+    return [*(Edit.of(number[id(a)], None) for a in leading), *together]
 
 
 def constants(tree: ast.Module) -> list[Edit]:

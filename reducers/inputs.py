@@ -12,7 +12,6 @@ from reducers.expressions import plainer
 from reducers.inline import Renamer
 from reducers.tree import Edit, function, numbers
 
-SHAPED = frozenset({"randn", "rand", "ones", "zeros", "empty"})
 WIDTHS = (8, 16, 32)
 """Vector widths of float32 on the machines of today: a body and a tail differ, so sizes around them are tried."""
 

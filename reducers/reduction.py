@@ -21,6 +21,7 @@ PASSES = (
     Pass("elements", statements.elements),
     Pass("bypass", expressions.bypasses),
     Pass("unwrap", statements.unwraps, first=1),
+    Pass("ternary", statements.ternaries),
     Pass("splice", inline.spliced),
     Pass("helpers", inline.helpers),
     Pass("unpack", inline.unpacked),

@@ -84,6 +84,23 @@ def _first_item(iterable: ast.expr) -> ast.expr:
     return ast.Call(ast.Name("next", ast.Load()), [ast.Call(ast.Name("iter", ast.Load()), [iterable], [])], [])
 
 
+def ternaries(tree: ast.Module) -> list[Edit]:
+    """``if c: a = x`` ``else: a = y`` as ``a = x if c else y``; the same with ``return``."""
+    number = numbers(tree)
+    edits = []
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.If) and len(node.body) == 1 and len(node.orelse) == 1):
+            continue
+        match node.body[0], node.orelse[0]:
+            case ast.Assign(targets=[ast.Name(id=one) as target], value=yes), ast.Assign(targets=[ast.Name(id=other)], value=no) if (
+                one == other
+            ):
+                edits.append(Edit.of(number[id(node)], ast.Assign([target], ast.IfExp(node.test, yes, no), lineno=0), 2))
+            case ast.Return(value=ast.expr() as yes), ast.Return(value=ast.expr() as no):
+                edits.append(Edit.of(number[id(node)], ast.Return(ast.IfExp(node.test, yes, no)), 2))
+    return edits
+
+
 def elements(tree: ast.Module) -> list[Edit]:
     """Elements of tuples, lists, sets and dictionaries in code and inputs; unpacking targets go with their values."""
     number, above = numbers(tree), parents(tree)

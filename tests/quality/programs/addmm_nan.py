@@ -22,4 +22,4 @@ def fn(c, a, b):
 
 
 def get_inputs():
-    return [torch.zeros(4), torch.randn(2, 4), torch.randn(4, 4)]
+    return [torch.zeros(4), torch.randn(1, 4), torch.randn(4, 4)]
