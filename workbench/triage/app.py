@@ -51,6 +51,7 @@ class TriageApp(Threads):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "help", "Help", id="triage.help", key_display="?"),
         Binding("slash", "filter", "Filter", id="triage.filter", key_display="/"),
         Binding("left_square_bracket", "tab(-1)", "Tab left", show=False, id="triage.tab-left"),
         Binding("right_square_bracket", "tab(1)", "Tabs", id="triage.tab-right", key_display="[ ]"),
@@ -66,7 +67,6 @@ class TriageApp(Threads):
         Binding("o", "view", "Other text", show=False, id="triage.view"),
         Binding("S", "sort", "Sort", show=False, id="triage.sort"),
         Binding("delete", "delete", "Delete", show=False, id="triage.delete"),
-        Binding("question_mark", "help", "Help", id="triage.help", key_display="?"),
         Binding("q", "quit", "Quit", id="triage.quit"),
     ]
 
@@ -170,12 +170,18 @@ class TriageApp(Threads):
 
     def on_written(self, event: messages.Written) -> None:
         """A change was made; the poll will show it, but not wait for it."""
-        self.status.say(f"✓ {event.text}")
+        self._say(f"✓ {event.text}")
         self._poll()
 
     def on_write_failed(self, event: messages.WriteFailed) -> None:
         """A change was refused."""
-        self.status.say(f"✗ {event.problem}" + (f" — {event.hint}" if event.hint else ""))
+        self._say(f"✗ {event.problem}" + (f" — {event.hint}" if event.hint else ""))
+
+    def _say(self, text: str) -> None:
+        """On the status line, and over a screen that hides it."""
+        self.status.say(text)
+        if len(self.screen_stack) > 1:
+            self.notify(text, markup=False)
 
     def on_finding_list_rows_wanted(self, event: FindingList.RowsWanted) -> None:
         """A page of the list."""
@@ -331,10 +337,10 @@ class TriageApp(Threads):
     def on_draft_screen_gates_wanted(self, event: DraftScreen.GatesWanted) -> None:
         """Queue the gates."""
         self._write(lambda: self.writer.queue(JobKind.GATES, [event.finding_id]))
-        self.notify(f"gates of finding {event.finding_id} queued", markup=False)
 
     def on_draft_screen_write_wanted(self, event: DraftScreen.WriteWanted) -> None:
-        """Write the files."""
+        """Write the files; asking a subprocess for the versions takes seconds."""
+        self._say(f"… writing the draft of finding {event.finding_id}")
         self._write(lambda: self.writer.export(event.finding_id, self.folder, forced=event.forced))
 
     def action_copy(self) -> None:
