@@ -66,7 +66,10 @@ class Tested:
 
 @dataclass(slots=True)
 class Campaign:
-    """Runs tests until its settings say stop. ``on_test`` hears of every finished test, ``on_finding`` of every stored mismatch."""
+    """Runs tests until its settings say stop. ``on_test`` hears of every finished test, ``on_finding`` of every stored mismatch.
+
+    tester: does one test, called in worker threads; None: makes the mutant and judges it on the pool
+    """
 
     store: Store
     pool: Pool
@@ -76,6 +79,7 @@ class Campaign:
     codes: Mapping[str, str]
     on_test: Callable[[Tested], None] = lambda tested: None
     on_finding: Callable[[Arrived], None] = lambda arrived: None
+    tester: Callable[[Pick], Tested] | None = None
     tallies: Tallies = field(default_factory=Tallies)
     buckets: dict[int, float] = field(default_factory=dict)
     id: int = 0
@@ -106,7 +110,7 @@ class Campaign:
         scheduler = Scheduler(self.settings.seed, self.mutators, self.seeds, self.settings.strategy)
         waiting: set[Future[Tested]] = set()
         picks = self._picks(scheduler)
-        tester = _Tester(self.pool)
+        test = self.tester or _Tester(self.pool).test
         workers = ThreadPoolExecutor(self.settings.jobs, thread_name_prefix="test")
         try:
             exhausted = False
@@ -119,7 +123,7 @@ class Campaign:
                         break
                     else:
                         assert isinstance(pick, Pick)
-                        waiting.add(workers.submit(tester.test, pick))
+                        waiting.add(workers.submit(test, pick))
                 if not waiting:
                     return
                 done, waiting = wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED)

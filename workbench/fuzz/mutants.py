@@ -109,7 +109,10 @@ class Maker:
 
     def _apply(self, mutator: Mutator, program: Program, document: Mapping[str, JSON], draw: Draw) -> tuple[Subject, str] | None:
         subject = Subject(program, document)
-        variant = mutator.apply(subject, draw)
+        try:
+            variant = mutator.apply(subject, draw)
+        except SyntaxError:  # a template met a program of a shape that nobody thought of: nothing to work on
+            return None
         return None if variant is None else (subject, variant)
 
     def _facts(self, seed: Seed) -> Facts:

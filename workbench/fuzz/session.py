@@ -25,8 +25,11 @@ WIND_DOWN = 120.0
 """Seconds that reductions may go on when the tests are done; what is left stays queued."""
 
 
-def fuzz(campaign: Campaign, *, python: str | None = None, quiet: bool = False, wind_down: float = WIND_DOWN) -> Reductions | None:
-    """Run a campaign with its reductions and show how it goes; returns what was reduced. KeyboardInterrupt goes through, finished work kept."""
+def fuzz(campaign: Campaign, *, python: str | None = None, quiet: bool = False, wind_down: Callable[[], float] = lambda: WIND_DOWN) -> Reductions | None:
+    """Run a campaign with its reductions and show how it goes; returns what was reduced. KeyboardInterrupt goes through, finished work kept.
+
+    wind_down: asked when the tests are done: seconds that reductions may go on
+    """
     reductions = Reductions(campaign.store.path, campaign.pool, python) if campaign.settings.reduce else None
     with _view(campaign, reductions, quiet=quiet):
         try:
@@ -35,7 +38,7 @@ def fuzz(campaign: Campaign, *, python: str | None = None, quiet: bool = False, 
             campaign.run()
             if reductions is not None:
                 reductions.start(max(0, campaign.settings.jobs - 1))
-                reductions.wind_down(wind_down)
+                reductions.wind_down(max(1.0, wind_down()))
         finally:
             if reductions is not None:
                 reductions.stop()
