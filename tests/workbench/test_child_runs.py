@@ -177,7 +177,14 @@ def test_configuration_reaches_the_compiler(execute: Any) -> None:
 
 def test_an_iterator_is_drained_inside_the_call(execute: Any) -> None:
     found = execute("def fn(x): return (x + i for i in range(2))" + INPUTS)
-    assert array(found, "return[2]").tolist() == [1, 2, 3]
+    assert array(found, "return[1]").tolist() == [1, 2, 3]
+
+
+def test_an_iterator_inside_a_tuple_is_drained_and_its_class_does_not_count(execute: Any) -> None:
+    found = execute("def fn(x): return 1, {'k': (x + i for i in range(2))}" + INPUTS)
+    other = execute("def fn(x): return 1, {'k': iter([x, x + 1])}" + INPUTS)
+    assert array(found, "return[1]['k'][1]").tolist() == [1, 2, 3]
+    assert found.python == other.python
 
 
 def test_modules_beside_an_own_program_are_imported_and_arguments_passed(execute: Any, tmp_path: Any) -> None:

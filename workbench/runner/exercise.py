@@ -129,11 +129,26 @@ def _drive(drive: Callable[..., Any] | None, function: Callable[..., Any], input
     return function(*inputs) if drive is None else drive(function, inputs)
 
 
+class Drained(list[Any]):
+    """The items of a lazy result. Dynamo gives another class of iterator for a generator, a map or a zip; the items are what counts."""
+
+
 def _settled(result: Any) -> Any:
-    """An iterator's items instead of the iterator: what a lazy result computes belongs to the call."""
+    """An iterator's items instead of the iterator, also inside containers: what a lazy result computes belongs to the call."""
     if issubclass(type(result), collections.abc.Iterator):
-        return [type(result).__name__, *itertools.islice(result, ITERATOR_LIMIT)]
+        return _drained(result) if _is_lazy(result) else [type(result).__name__, *itertools.islice(result, ITERATOR_LIMIT)]
+    if any(_is_lazy(leaf) for leaf in _pytree.tree_leaves(result)):
+        return _pytree.tree_map_only(_is_lazy, _drained, result)
     return result
+
+
+def _is_lazy(value: Any) -> bool:
+    """One of Python's own iterators; those of a program's classes have state to look at."""
+    return issubclass(type(value), collections.abc.Iterator) and type(value).__module__ in ("builtins", "itertools")
+
+
+def _drained(iterator: collections.abc.Iterator[Any]) -> Drained:
+    return Drained(itertools.islice(iterator, ITERATOR_LIMIT))
 
 
 def _moved(program: Program, inputs: Sequence[Any], device: str) -> Sequence[Any]:
