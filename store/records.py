@@ -210,8 +210,8 @@ class Difference:
     mismatched: how many elements disagree and are not excused
     elements:   the first few of them
     max_abs:    largest absolute distance; None for non-numeric leaves
-    max_rel:    largest distance relative to eager
-    max_ulp:    largest distance in units in the last place of ``dtype``; None for non-float leaves
+    max_rel:    largest distance relative to eager, where eager is not zero
+    max_ulp:    largest distance in units in the last place of ``dtype`` at the larger side; None for non-float leaves
     change:     class of change for the same-bug predicate: ``nan->finite``, ``finite->inf``, ``finite:large``, ``dtype`` ...
     detail:     one sentence when there are no numbers: ``dtype int64, compiled uint8``
     grid:       at most 32x64 relative errors in row-major order, for pictures; never the tensors themselves
@@ -244,7 +244,9 @@ class Difference:
         known = {f.name: data[f.name] for f in fields(cls) if f.name in data}
         known["symptom"] = Symptom(known["symptom"])
         known["shape"] = tuple(known.get("shape", ()))
-        known["elements"] = tuple(Element(tuple(e["index"]), e["eager"], e["compiled"], e.get("float64")) for e in known.get("elements", ()))
+        known["elements"] = tuple(
+            Element(tuple(e["index"]), e["eager"], e["compiled"], e.get("float64")) for e in known.get("elements", ())
+        )
         known["grid"] = tuple(tuple(_number(v) for v in row) for row in known.get("grid", ()))
         for name in ("max_abs", "max_rel", "max_ulp"):
             known[name] = None if known.get(name) is None else _number(known[name])
@@ -285,7 +287,12 @@ class Signature:
 
     def text(self) -> str:
         """One line that people and the store compare by; equal text, same bucket. ``final`` is not part of it."""
-        parts = [self.stage.value if self.stage else "-", self.guilty or "-", "+".join(s.value for s in self.symptoms), " ".join(self.skeleton)]
+        parts = [
+            self.stage.value if self.stage else "-",
+            self.guilty or "-",
+            "+".join(s.value for s in self.symptoms),
+            " ".join(self.skeleton),
+        ]
         return " | ".join(parts)
 
     def to_json(self) -> dict[str, JSON]:

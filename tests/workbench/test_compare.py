@@ -130,3 +130,11 @@ def test_a_blob_outside_the_result_is_forged():
     observed = Observation({"outcome": "returned", "leaves": [leaf]}, memoryview(b"1234"))
     with pytest.raises(ForgedError):
         _ = observed.leaves["return"].array
+
+
+def test_a_distance_from_zero_has_no_relative_size():
+    (found,) = compare(observation({"return": floats(0, 2)}), observation({"return": floats(1, 3)})).open
+    told = difference(found)
+    assert told.max_abs == 1
+    assert told.max_rel == 0.5
+    assert told.max_ulp == 2**23

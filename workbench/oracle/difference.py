@@ -46,7 +46,7 @@ def difference(found: Disagreement, shadow: Observation | None = None) -> Differ
         elements=_elements(mask, eager, compiled, truth, absolute),
         max_abs=_largest(absolute, finite),
         max_rel=_largest(relative, finite),
-        max_ulp=_largest(absolute / ulp(_floats(eager), dtype), finite) if real_format(dtype) is not None else None,
+        max_ulp=_largest(absolute / ulp(_magnitude(eager, compiled), dtype), finite) if real_format(dtype) is not None else None,
         change=_change(mask, eager, compiled, relative),
         grid=_grid(np.where(mask, np.where(np.isfinite(relative), relative, 1.0), 0.0)),
         excused=excused,
@@ -134,7 +134,14 @@ def _any_difference(eager: Array, compiled: Array) -> Mask:
 
 
 def _largest(values: Floats, mask: Mask) -> float | None:
-    return float(np.nan_to_num(values[mask], nan=0.0).max()) if mask.any() else None
+    """The largest finite value under the mask: a distance relative to zero is no number."""
+    told = values[mask & np.isfinite(values)]
+    return float(told.max()) if told.size else None
+
+
+def _magnitude(eager: Array, compiled: Array) -> Floats:
+    """The larger side, so that zero on one of them is not measured in subnormals."""
+    return np.maximum(np.abs(_floats(eager)), np.abs(_floats(compiled)))
 
 
 def _floats(array: Array) -> Floats:
