@@ -14,13 +14,13 @@ import torch
 
 
 def without(tree: ast.Module) -> ast.Module:
-    """The tree with every ``assert`` replaced by ``pass``, lines unchanged."""
+    """The tree with every ``assert`` only evaluating its condition, which may make compiled calls; lines unchanged."""
     return ast.fix_missing_locations(_Without().visit(tree))  # type: ignore[no-any-return]
 
 
 class _Without(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        return ast.copy_location(ast.Pass(), node)
+        return ast.copy_location(ast.Expr(node.test), node)
 
 
 @contextlib.contextmanager

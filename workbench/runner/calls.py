@@ -6,6 +6,7 @@ Tensors are copied for the record only; the script keeps its own (clones would l
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import sys
@@ -80,9 +81,24 @@ class Call:
     grads: int = 0
 
 
+def _kept(method: Any) -> Any:
+    """A failure of the record is no event of the script: it goes on, and the run then has no result."""
+
+    @functools.wraps(method)
+    def guarded(self: Recording, *args: Any) -> Any:
+        try:
+            return method(self, *args)
+        except Exception as error:
+            self.failure = self.failure or error
+            return None
+
+    return guarded
+
+
 class Recording:
     """Hears an ``Interceptor`` and records. ``finish`` after the script has ended.
 
+    failure: what went wrong in recording; then the calls are no record
     wake: called when the first call is about to be made, its inputs recorded
     """
 
@@ -96,8 +112,10 @@ class Recording:
         self.blobs = bytearray()
         self.calls: list[Call] = []
         self.dropped = 0
+        self.failure: Exception | None = None
         self.wake: Callable[[], None] = lambda: None
 
+    @_kept
     def begin(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], how: Mapping[str, Any]) -> Call | None:
         """Record what the call is made with."""
         self._settle()
@@ -127,18 +145,21 @@ class Recording:
         self.wake()
         return call
 
+    @_kept
     def returned(self, call: Call | None, result: Any) -> None:
         """Record what the call returned and left behind."""
         if call is not None:
             call.result = result
             self._after(call)
 
+    @_kept
     def raised(self, call: Call | None, error: BaseException) -> None:
         """Record what the call raised and left behind."""
         if call is not None:
             call.document.update(outcome="raised", exception=faults.describe(error, self._filename))
             self._after(call)
 
+    @_kept
     def backward(self) -> None:
         """Gradients of the last call's tensors, and of those that the script's own frames name."""
         if not self.calls:
@@ -152,6 +173,7 @@ class Recording:
                 self._gradient(call, name, tensor, f"gradients.{name}{suffix}")
             self._close(call)
 
+    @_kept
     def gradients(self, found: Any) -> None:
         """What ``torch.autograd.grad`` gave the script after the last call."""
         if not self.calls:
@@ -164,19 +186,19 @@ class Recording:
         call.grads += 1
 
     def finish(self) -> list[dict[str, Any]]:
-        """The documents of all calls."""
+        """The documents of all calls; raises what went wrong in recording."""
         self._settle()
+        if self.failure is not None:
+            raise self.failure
         return [{**call.document, "leaves": call.recorder.entries, "python": call.recorder.python} for call in self.calls]
 
     def _document(self, function: Callable[..., Any], how: Mapping[str, Any]) -> dict[str, Any]:
         told = {"name": getattr(function, "__qualname__", type(function).__qualname__), "line": self._line(), **how}
         owner = getattr(function, "__self__", None)
-        if getattr(function, "__module__", "") == "torch._dynamo.external_utils":  # stands for a callable without a frame of its own
-            owner = next((c.cell_contents for c in getattr(function, "__closure__", None) or ()), None)
-            told["name"] = getattr(owner, "__qualname__", type(owner).__qualname__)
-        if issubclass(type(owner), torch.nn.Module):
-            told["name"] = type(owner).__qualname__
-        elif issubclass(type(function), types.BuiltinFunctionType):
+        for module in (owner, function):
+            if issubclass(type(module), torch.nn.Module):
+                told["name"] = type(module).__qualname__
+        if issubclass(type(function), types.BuiltinFunctionType):
             told["name"] = function.__name__
         return {"outcome": "returned", "where": "call", "exception": None, "facts": {"call": told}}
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import torch
 import torch._dynamo
-from torch._dynamo import eval_frame
+from torch._dynamo import eval_frame, external_utils
 
 from . import configuration
 from .protocol import Request
@@ -107,9 +107,9 @@ class Interceptor:
                 return original(*args, **said)
             if args:
                 said["backend"], args = args[0], args[1:]
-            told = how({"backend": said.get("backend"), "dynamic": said.get("dynamic"), "fullgraph": said.get("nopython")})
             if self._request.backend is not None and "backend" in self._override:
                 said["backend"] = self._request.backend
+            told = how({"backend": said.get("backend"), "dynamic": said.get("dynamic"), "fullgraph": said.get("nopython")})
             context = original(*args, **said)
             if isinstance(context, eval_frame.OptimizeContext):
                 context._workbench_how = told  # type: ignore[attr-defined]
@@ -146,7 +146,7 @@ class Interceptor:
             told = vars(context).setdefault("_workbench_how", self._how or {})
             if getattr(context, "export", False) or isinstance(made, torch.nn.Module) or inspect.isclass(made):
                 return made  # a module's forward and a class's methods come here by themselves
-            return self._recorded(made, getattr(made, "_torchdynamo_orig_callable", function), told)
+            return self._recorded(made, _meant(getattr(made, "_torchdynamo_orig_callable", function)), told)
 
         return wrap
 
@@ -212,6 +212,14 @@ class Interceptor:
             return result
 
         return grad
+
+
+def _meant(function: Any) -> Any:
+    """The callable itself where Dynamo put a function with a frame of its own around it (torch.sin, torch.nn.Linear)."""
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_filename == external_utils.__file__:
+        return getattr(function, "__wrapped__", function)
+    return function
 
 
 def how(said: Mapping[str, Any]) -> dict[str, Any]:
