@@ -23,7 +23,7 @@ from workbench.triage.editor import edit
 from workbench.triage.finding_list import FindingList
 from workbench.triage.query_bar import QueryBar
 from workbench.triage.status import StatusLine
-from workbench.triage.threads import Threads
+from workbench.triage.threads import Threads, while_up
 
 POLL_SECONDS = 0.5
 """How often the store is asked whether somebody committed (PRAGMA data_version: next to nothing)."""
@@ -81,6 +81,7 @@ class TriageApp(Threads):
         self._order = "-id"
         self._total = 0
         self._trouble = ""
+        self._shown: tuple[str, str] | None = None
 
     def compose(self) -> ComposeResult:
         """Filter above, list and detail, status and keys below."""
@@ -105,6 +106,7 @@ class TriageApp(Threads):
 
     # what threads and widgets say
 
+    @while_up
     def on_store_changed(self) -> None:
         """Somebody committed: list, detail and draft anew, cursor and marks stay."""
         self._list(self._query, self._order)
@@ -113,6 +115,7 @@ class TriageApp(Threads):
         if isinstance(self.screen, DraftScreen):
             self._load_draft(self.screen.finding_id)
 
+    @while_up
     def on_store_trouble(self, event: messages.StoreTrouble) -> None:
         """Say it once, keep what is on the screen; say when it is over."""
         if event.text == self._trouble:
@@ -123,6 +126,7 @@ class TriageApp(Threads):
             self.findings.empty = (event.text, event.hint)
             self.findings.refresh()
 
+    @while_up
     def on_listed(self, event: messages.Listed) -> None:
         """New ids for the list."""
         if event.text != self._query or event.order != self._order:
@@ -134,45 +138,51 @@ class TriageApp(Threads):
         findings.show_ids(event.ids, event.order, stay=stay)
         self._count()
 
-    _shown: tuple[str, str] | None = None
-
     def _empty_words(self, total: int) -> tuple[str, str]:
         if total:
             return f"None of {total} findings match the filter.", "esc in the filter takes it back; / edits it"
         return "No findings yet.", "workbench fuzz --minutes 2     finds some; this list fills by itself"
 
+    @while_up
     def on_query_failed(self, event: messages.QueryFailed) -> None:
         """Say in the bar what is wrong with the filter."""
         if event.text == self.bar.text:
             self.bar.complain(event.problem, event.hint)
 
+    @while_up
     def on_rows_loaded(self, event: messages.RowsLoaded) -> None:
         """Rows for the list."""
         self.findings.give(event.asked, event.rows, event.version)
 
+    @while_up
     def on_detail_loaded(self, event: messages.DetailLoaded) -> None:
         """The detail of the finding under the cursor."""
         if event.finding_id == self.findings.current:
             self.pane.show(event.detail)
 
+    @while_up
     def on_rows_failed(self) -> None:
         """The store was in the way; ask again with the next poll."""
         self.findings.ask_again()
 
+    @while_up
     def on_working(self, event: messages.Working) -> None:
         """What workers do."""
         self.status.working(event.workers, event.running, event.queued)
 
+    @while_up
     def on_draft_loaded(self, event: messages.DraftLoaded) -> None:
         """A draft for the preview that is open."""
         if isinstance(self.screen, DraftScreen) and self.screen.finding_id == event.finding_id:
             self.screen.show(event.view)
 
+    @while_up
     def on_written(self, event: messages.Written) -> None:
         """A change was made; the poll will show it, but not wait for it."""
         self._say(f"✓ {event.text}")
         self._poll()
 
+    @while_up
     def on_write_failed(self, event: messages.WriteFailed) -> None:
         """A change was refused."""
         self._say(f"✗ {event.problem}" + (f" — {event.hint}" if event.hint else ""))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec
 
 from textual import work
 from textual.app import App
@@ -14,6 +16,20 @@ from workbench.errors import StoreError, WorkbenchError
 from workbench.triage import messages
 from workbench.triage.source import Source
 from workbench.triage.writer import Writer
+
+P = ParamSpec("P")
+
+
+def while_up(handler: Callable[P, None]) -> Callable[P, None]:
+    """A handler of answers that drops those which come when the person has quit and the widgets are gone."""
+
+    @wraps(handler)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+        app = args[0]
+        if isinstance(app, Threads) and app.screen_stack and app.screen_stack[0].is_attached:
+            handler(*args, **kwargs)
+
+    return guarded
 
 
 class Threads(App[None]):

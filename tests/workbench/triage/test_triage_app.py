@@ -14,6 +14,7 @@ from textual.widgets import HelpPanel, Input, OptionList
 from store import Store, open_store
 from store.records import State
 from store.rows import JobKind
+from workbench.triage import messages
 from workbench.triage.app import TriageApp
 from workbench.triage.dialogs import ConfirmDialog, LabelDialog, StateDialog
 from workbench.triage.draft_screen import DraftScreen
@@ -464,3 +465,18 @@ async def test_a_write_lock_of_another_process_is_said_and_nothing_is_lost(db: P
         await pilot.press("r")
         await until(pilot, lambda: "reduce queued" in said(app))
     other.close()
+
+
+async def test_answers_that_come_after_quitting_are_dropped(db: Path, until: Until) -> None:
+    app = TriageApp(db)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.pane.detail)
+        detail = app.pane.detail
+    app.on_detail_loaded(messages.DetailLoaded(40, detail))
+    app.on_listed(messages.Listed("", "-id", [1, 2], 2))
+    app.on_rows_loaded(messages.RowsLoaded([40], [detail.row], 1))
+    app.on_query_failed(messages.QueryFailed("", "x", "y"))
+    app.on_store_changed()
+    app.on_store_trouble(messages.StoreTrouble("gone"))
+    app.on_written(messages.Written("done"))
+    app.on_write_failed(messages.WriteFailed("x", "y"))
