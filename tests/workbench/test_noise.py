@@ -15,6 +15,7 @@ from workbench.oracle.noise import (
     excuse_by_shadow,
     excuse_by_ties,
     excuse_by_vanishing,
+    excuse_eagers_overflow,
     pinned_by,
 )
 from workbench.oracle.observation import Observation
@@ -226,6 +227,19 @@ def test_symptom_nan_goes_with_the_last_nan():
     assert comparison.open[0].symptom is Symptom.NAN
     comparison.open[0].excuse(NoiseKind.UNINITIALISED, np.array([True, False]))
     assert comparison.open[0].symptom is Symptom.VALUE
+
+
+def test_only_eagers_overflow_in_half_is_excused_where_compiled_is_right():
+    for dtype, truth, compiled, excused in (
+        (np.float16, 55252.0, 55200.0, True),
+        (np.float16, 55252.0, 54000.0, False),
+        (np.float16, 1e5, 65504.0, False),
+        (np.float32, 55252.0, 55252.0, False),
+    ):
+        eager = np.array([np.inf, 2.0], dtype)
+        _, comparison = against(eager, np.array([compiled, 2.0], dtype))
+        excuse_eagers_overflow(comparison, shadow_of(eager, [truth, 2.0]), {}, Evidence())
+        assert comparison.equal is excused, (truth, compiled)
 
 
 def test_units_in_the_last_place():

@@ -44,6 +44,11 @@ class FloatFormat:
     rtol: float
     atol: float
 
+    @property
+    def largest(self) -> float:
+        """The largest finite number, were it an IEEE format (of the 8-bit ones only float8_e5m2 is)."""
+        return float((2.0 - 2.0**-self.mantissa) * 2.0 ** (1 - self.exponent))
+
 
 FLOATS: dict[str, FloatFormat] = {
     "float64": FloatFormat(52, -1022, 1e-7, 1e-7),

@@ -15,6 +15,7 @@ from workbench.oracle.noise import (
     excuse_by_shadow,
     excuse_by_ties,
     excuse_by_vanishing,
+    excuse_eagers_overflow,
     pinned_by,
 )
 from workbench.oracle.observation import Observation
@@ -135,12 +136,14 @@ class Explainer:
 
     def _low_precision(self, result: Explained) -> None:
         """What is left and vanishes when intermediate half results are rounded as eager rounds them (F2)."""
+        if not any(d.movable for d in result.comparison.open):
+            return
         patches = {"inductor": {**result.patches.get("inductor", {}), EMULATED: True}}
         observed = self._runs.compiled(patches=patches)
-        if observed.outcome != "returned":
-            return
-        other = compare(self._runs.eager(), observed)
-        if not other.equal:
-            self._in_eager(other, Evidence())
-        if any(d.movable for d in result.comparison.open):
+        if observed.outcome == "returned":
+            other = compare(self._runs.eager(), observed)
+            if not other.equal:
+                self._in_eager(other, Evidence())
             excuse_by_vanishing(result.comparison, other, NoiseKind.LOW_PRECISION, self._pinned(), result.evidence)
+        if any(d.left is not None for d in result.comparison.open):
+            excuse_eagers_overflow(result.comparison, self._runs.shadow(), self._pinned(), result.evidence)

@@ -106,6 +106,32 @@ def allowed_error(truth: Floats, eager: Floats, wanted: Mask, dtype: str) -> Flo
     return np.asarray(np.maximum(np.maximum(errors[asked], local), ulp(truth.ravel()[asked], dtype)))
 
 
+def excuse_eagers_overflow(comparison: Comparison, shadow: Observation, pins: Pins, evidence: Evidence) -> None:
+    """Eager overflows on its way in a half type, the true value fits, and compiled has it: a fused kernel kept a wider intermediate (F2).
+
+    Never the other way round, and never where the truth itself is beyond the type or no number.
+    """
+    for found in comparison.open:
+        leaf = shadow.leaves.get(found.path)
+        if leaf is None or leaf.shadow is None or not _has_floats(found) or found.left is None:
+            continue
+        assert found.eager is not None
+        assert found.compiled is not None
+        form = real_format(found.eager.dtype)
+        if form is None or form.mantissa > 10 or leaf.shadow.shape != found.eager.shape:
+            continue
+        truth, eager, compiled = _reals(leaf.shadow), _reals(found.eager.array), _reals(found.compiled.array)
+        able = found.left & ~np.isfinite(eager) & np.isfinite(compiled) & (np.abs(truth) < form.largest) & ~_pinned(pins, found, found.left)
+        if not able.any():
+            continue
+        allowed = FACTOR * allowed_error(truth, np.where(np.isfinite(eager), eager, truth), able, found.eager.dtype)
+        mask = np.zeros_like(found.left)
+        mask[able] = np.abs(compiled[able] - truth[able]) <= np.maximum(allowed, form.rtol * np.abs(truth[able]))
+        if mask.any():
+            found.excuse(NoiseKind.LOW_PRECISION, mask)
+            evidence.add(NoiseKind.LOW_PRECISION, elements=int(mask.sum()), eager_overflows=int(mask.sum()))
+
+
 def excuse_by_ties(comparison: Comparison, shadow: Observation, pins: Pins, evidence: Evidence) -> None:
     """Another index whose key equals the extremum, or lies within 8 ulp of it in an inexact program (F5)."""
     near = 0.0 if shadow.facts.get("exact") else TIE_ULPS

@@ -258,6 +258,11 @@ class Node:
         return self.operator.kind
 
     @property
+    def formula(self) -> bool:
+        """A derivative in one kernel, which a decomposition computes in steps: ``1 - y * y`` in the backward of tanh loses digits on the way."""
+        return self.kind == "pointwise" and self.operator.base.endswith("_backward")
+
+    @property
     def sums(self) -> bool:
         """Its results are sums of products: the operator on magnitudes bounds what was summed up for them."""
         return self.operator.base not in UNSUMMED

@@ -68,7 +68,8 @@ class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _before(self, node: Node, exactness: str) -> _Before | None:
         """The operands where a replay will need them: to find the exact elements, or for what accumulates."""
         once = node.operator.opaque or node.operator.base in FACTORIES or node.draws or node.operator.gauged
-        if once or not all(plain(t) for t in node.operands) or (exactness == "inexact" and node.kind != "accumulating"):
+        needed = exactness != "inexact" or node.kind == "accumulating" or node.formula
+        if once or not needed or not all(plain(t) for t in node.operands):
             return None
         return _Before(node)
 
@@ -76,7 +77,8 @@ class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
         results, fresh = node.results(output)
         steps = _Steps(self._seed, node.index)
         exact = self._exact(node, before, results, fresh) if partial and before is not None else None
-        moved = self._accumulated(node, before, results, fresh, steps) if before is not None and node.kind == "accumulating" else None
+        inside = before is not None and (node.kind == "accumulating" or (node.formula and self._seed % 2 == 1))
+        moved = self._accumulated(node, before, results, fresh, steps) if before is not None and inside else None
         decision = DECISIONS.get(node.operator.base)
         for i, result in enumerate(results):
             if floating(result) and i != decision and not overlaps(result):
