@@ -126,7 +126,34 @@ def fills(tree: ast.Module) -> list[Edit]:
                 if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and type(node.args[0].value) is int and not node.keywords:
                     edits.append(Edit.of(number[id(node)], _renamed(node, "arange", [ast.Constant(float(node.args[0].value))])))
                 edits.append(Edit.of(number[id(node)], _renamed(node, "ones", node.args)))
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "tensor" and node.args:
+                edits += [Edit.of(number[id(node)], made) for made in _filled(node)]
     return edits
+
+
+def _filled(node: ast.Call) -> list[ast.Call]:
+    """A literal of three elements or more as one value everywhere: its first special value (NaN, infinity), else its first."""
+    shape, leaves = _shape(node.args[0])
+    if len(leaves) < 3 or not shape:
+        return []
+    special = next((leaf for leaf in leaves if isinstance(leaf, ast.Call)), leaves[0])
+    size: list[ast.expr] = [ast.Constant(n) for n in shape]
+    made = [_renamed(node, "full", [ast.Tuple(size, ast.Load()), special])]
+    if special is leaves[0]:
+        kind = {type(leaf.value) for leaf in leaves if isinstance(leaf, ast.Constant)}
+        if kind == {float} or node.keywords:
+            made.append(_renamed(node, "ones", size))
+    return made
+
+
+def _shape(node: ast.expr) -> tuple[list[int], list[ast.expr]]:
+    """Shape and leaves of nested lists; no leaves when they are ragged."""
+    if not isinstance(node, ast.List):
+        return [], [node]
+    parts = [_shape(e) for e in node.elts]
+    if not parts or any(shape != parts[0][0] for shape, _ in parts):
+        return [], []
+    return [len(parts), *parts[0][0]], [leaf for _, leaves in parts for leaf in leaves]
 
 
 def _renamed(node: ast.Call, name: str, args: list[ast.expr]) -> ast.Call:

@@ -110,6 +110,8 @@ def _rename(tree: ast.Module) -> None:
 
 
 def _is_clumsy(name: str) -> bool:
+    if name in ("self", "cls"):
+        return False
     return len(name) > 3 or "_" in name or any(c.isdigit() for c in name)
 
 

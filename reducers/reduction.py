@@ -32,10 +32,10 @@ PASSES = (
     Pass("unread inputs", inputs.unread),
     Pass("unassign", statements.unassigned, tidy=False),
     Pass("merge inputs", inputs.merges, first=1),
+    Pass("fills", inputs.fills, first=1),
     Pass("sizes at once", inputs.boldest, first=1),
     Pass("sizes", inputs.sizes, first=1),
     Pass("columns", inputs.columns),
-    Pass("fills", inputs.fills, first=1),
     Pass("values", inputs.values, first=1),
     Pass("constants", expressions.constants, first=1),
 )

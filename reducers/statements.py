@@ -108,7 +108,7 @@ def elements(tree: ast.Module) -> list[Edit]:
     edits: list[Edit] = list(coupled[1])
     for node in ast.walk(tree):
         if isinstance(node, ast.Tuple | ast.List | ast.Set) and not isinstance(getattr(node, "ctx", None), ast.Store):
-            if isinstance(above.get(id(node)), ast.Subscript) or _is_inputs(node, above) or node is coupled[0]:
+            if isinstance(above.get(id(node)), ast.Subscript) or _is_inputs(node, above) or _is_row(node, above) or node is coupled[0]:
                 continue
             edits += [Edit.of(number[id(e)], None, weight(e)) for e in node.elts if len(node.elts) > 1]
         elif isinstance(node, ast.Dict) and len(node.keys) > 1:
@@ -145,6 +145,12 @@ def _last_display(tree: ast.Module, names: tuple[str, ...]) -> ast.Tuple | ast.L
             value = node.body[-1].value
             return value if isinstance(value, ast.Tuple | ast.List) else None
     return None
+
+
+def _is_row(node: ast.AST, above: dict[int, ast.AST]) -> bool:
+    """Whether a list is a row of a literal matrix, whose columns go together or not at all."""
+    matrix = above.get(id(node))
+    return isinstance(node, ast.List) and isinstance(matrix, ast.List) and len(matrix.elts) > 1
 
 
 def _is_inputs(node: ast.AST, above: dict[int, ast.AST]) -> bool:

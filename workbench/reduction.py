@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -217,7 +218,8 @@ def _told(difference: Difference, where: str, backend: str) -> str:
         worst = difference.elements[0]
         index = f"[{', '.join(map(str, worst.index))}]" if worst.index else ""
         return f"{where}{index} is {worst.eager} in eager, {worst.compiled} with {backend}"
-    return f"{where}: {difference.detail}" if difference.detail and where != "exception" else difference.detail or f"{where} differs"
+    detail = re.sub(r"(\[[^\]]*\])+: ", "", difference.detail)
+    return f"{where}: {detail}" if detail and where != "exception" else detail or f"{where} differs"
 
 
 def _advice(verdict: Verdict) -> str:

@@ -77,7 +77,7 @@ def command(
     limits = Budget(budget, seconds)
     stop = threading.Event()
     with Pool(python=python, jobs=jobs) as pool, _view(chosen, quiet=as_json) as watch:
-        run = _Runs(chosen, pool, python, jobs, limits, watch, stop, certify=certify, db=database(db))
+        run = _Runs(chosen, pool, python, jobs, limits, watch, stop, certify=certify, db=database(db), everything=everything)
         interrupted = run.all()
     documents = [_document(t) for t in chosen if t.reduced is not None or t.error is not None]
     if output is not None and chosen[0].reduced is not None:
@@ -126,6 +126,7 @@ class _Runs:
     stop: threading.Event
     certify: bool
     db: Path
+    everything: bool = False
     batch: Batch | None = field(default=None)
 
     def all(self) -> bool:
@@ -136,9 +137,11 @@ class _Runs:
         from workbench.batch import Batch
 
         with open_store(self.db) as store:
-            self.batch = Batch(
-                store, self.pool, self.python, self._workers(), self.budget, stopped=self.stop.is_set, certified=self.certify
-            )
+            workers = self._workers()
+            self.batch = Batch(store, self.pool, self.python, workers, self.budget, stopped=self.stop.is_set, certified=self.certify)
+            if self.everything:
+                for target in self.targets:
+                    store.enqueue("reduce", target.finding, actor=ACTOR)
             return self._run_all()
 
     def _workers(self) -> int:
@@ -176,13 +179,38 @@ class _Runs:
         reducer = Reducer(self.pool, setting, self._workers(), self.budget, cold, self.stop.is_set)
         return reducer.run(program, watch=partial(self.watch, target))
 
-    def _finding(self, target: Target) -> Reduced:
+    def _finding(self, target: Target) -> Reduced | None:
         from dataclasses import replace
 
         assert self.batch is not None
         assert target.finding is not None
         batch = replace(self.batch, watch=lambda finding, progress: self.watch(target, progress))
+        if self.everything:
+            return self._leased(batch, target)
         return batch.reduce(target.finding, actor=ACTOR)
+
+    def _leased(self, batch: Batch, target: Target) -> Reduced | None:
+        """With --all: the next queued reduction, under a lease, so that several batches share the work; None when others have them all."""
+        from dataclasses import replace
+
+        from workbench.batch import LEASE_SECONDS, held, worker_name
+
+        name = worker_name(threading.get_ident())
+        job = batch.store.claim(["reduce"], name, LEASE_SECONDS)
+        if job is None or job.finding_id is None:
+            return None
+        target.finding = job.finding_id
+        with held(batch.store, job, name) as lost:
+            try:
+                done = replace(batch, stopped=lambda: self.stop.is_set() or lost()).reduce(job.finding_id, actor=ACTOR)
+            except WorkbenchError as error:
+                batch.store.fail(job, error.message)
+                raise
+            if done.ended == "interrupted":
+                batch.store.release(job)
+            else:
+                batch.store.finish(job, {"ended": done.ended})
+        return done
 
 
 def _document(target: Target) -> dict[str, JSON]:

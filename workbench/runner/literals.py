@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-SMALL = 64
-"""Elements up to which a tensor is written out."""
+SMALL = 8
+"""Elements up to which a tensor is always written out; sizes of larger ones can be shrunk where they are made by a shape."""
 LARGEST = 1024
 """Elements up to which a tensor with special values (NaN, infinity, -0.0, huge ones) is written out."""
 DEFAULTS = {torch.float32, torch.int64, torch.bool}
