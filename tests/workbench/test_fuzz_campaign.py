@@ -37,7 +37,11 @@ def result_of(pick: Pick) -> Done:
     program = Program(f"# {pick.number}\n{SOURCE}", name=f"seed:{pick.seeds[0].name}")
     mutant = Mutant(program, pick.seeds[0].name, chain, (pick.mutator.name,), pick.mutator.characteristics, (), "returned")
     difference = Difference("return[0]", Symptom.VALUE, "float32", (3,), 1)
-    verdict = Verdict(Outcome.MISMATCH, "differs", (Symptom.VALUE,), stage=Stage.INDUCTOR, differences=(difference,)) if wrong else Verdict(Outcome.AGREE)
+    verdict = (
+        Verdict(Outcome.MISMATCH, "differs", (Symptom.VALUE,), stage=Stage.INDUCTOR, differences=(difference,))
+        if wrong
+        else Verdict(Outcome.AGREE)
+    )
     return Done(pick, mutant, verdict, frozenset({f"w{pick.number % 5}"}), 0.01)
 
 
@@ -52,7 +56,16 @@ def run(path, jobs, tests=5 * BATCH, **hooks):
         return result_of(pick)
 
     with open_store(path) as store:
-        campaign = Campaign(store, NoServers(), Settings(seed=3, tests=tests, jobs=jobs), list(mutators().values()), bundled(), codes(), tester=slowly, **hooks)
+        campaign = Campaign(
+            store,
+            NoServers(),
+            Settings(seed=3, tests=tests, jobs=jobs),
+            list(mutators().values()),
+            bundled(),
+            codes(),
+            tester=slowly,
+            **hooks,
+        )
         try:
             campaign.run()
         finally:
@@ -76,7 +89,9 @@ def test_counters_add_up_and_are_in_the_store(tmp_path):
     assert total.tests == total.valid == 5 * BATCH
     assert count == total.mismatches
     by = campaign.tallies.to_json(codes())["by_characteristic"]
-    assert sum(c["tests"] for c in by.values()) == sum(len(mutators()[n].characteristics) * c.tests for n, c in campaign.tallies.by_mutator.items())
+    assert sum(c["tests"] for c in by.values()) == sum(
+        len(mutators()[n].characteristics) * c.tests for n, c in campaign.tallies.by_mutator.items()
+    )
     assert all(c["code"] for c in by.values())
 
 
@@ -117,9 +132,17 @@ def test_time_ends_a_campaign(tmp_path):
 
 
 def mismatch(observed=(), chain=("rule:one",), path="return[0]", warnings=()):
-    mutant = Mutant(Program(SOURCE + f"# {observed} {chain} {path}"), "seed", chain, ("rule",), ("small-integer-borders",), observed, "returned")
+    mutant = Mutant(
+        Program(SOURCE + f"# {observed} {chain} {path}"), "seed", chain, ("rule",), ("small-integer-borders",), observed, "returned"
+    )
     verdict = Verdict(
-        Outcome.MISMATCH, "differs", (Symptom.VALUE,), warnings, stage=Stage.INDUCTOR, differences=(Difference(path, Symptom.VALUE),), torch="2.13.0"
+        Outcome.MISMATCH,
+        "differs",
+        (Symptom.VALUE,),
+        warnings,
+        stage=Stage.INDUCTOR,
+        differences=(Difference(path, Symptom.VALUE),),
+        torch="2.13.0",
     )
     return mutant, verdict
 
@@ -158,7 +181,9 @@ def test_doubtful_findings_wait_behind_the_others(tmp_path):
 
 
 def test_a_known_bucket_earns_nothing_and_every_mutator_keeps_its_turn():
-    assert reward("mismatch", valid=True, new_bucket=True, known=False, new_behaviour=True) > reward("agree", valid=True, new_bucket=False, known=False, new_behaviour=True)
+    assert reward("mismatch", valid=True, new_bucket=True, known=False, new_behaviour=True) > reward(
+        "agree", valid=True, new_bucket=False, known=False, new_behaviour=True
+    )
     assert reward("mismatch", valid=True, new_bucket=False, known=True, new_behaviour=True) == 0
     rules = list(mutators().values())
     scheduler = Scheduler(0, rules, bundled())

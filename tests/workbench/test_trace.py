@@ -34,7 +34,7 @@ def get_inputs():
 def test_shapes_dtypes_layouts_and_shared_memory_are_told(pool):
     facts = facts_of(pool, Program(SOURCE))
     assert facts.returned
-    values = {(v["function"], v["name"]): v for v in facts.document["values"]}
+    values = {(v["function"], v["name"]): v for v in reversed(facts.document["values"])}
     x, view, other, half = (values["fn", name] for name in ("x", "view", "other", "half"))
     assert (x["position"], x["shape"], x["integral"], x["low"], x["high"]) == (0, [3, 4], True, 0.0, 11.0)
     assert x["storage"] == view["storage"] == other["storage"] == values["helper", "b"]["storage"] != half["storage"]

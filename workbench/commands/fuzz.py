@@ -19,7 +19,9 @@ CODES = ("NT", "PO", "AM", "BV", "OS", "SR", "MD", "LC", "EN")
 
 
 @click.command(name="fuzz", short_help="Mutate seeds and judge the mutants; real mismatches go into the store.")
-@click.option("--seeds", "paths", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help="Program file or folder (default: bundled).")
+@click.option(
+    "--seeds", "paths", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help="Program file or folder (default: bundled)."
+)
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Stop after so long (default: run until Ctrl-C).")
 @click.option("--tests", type=click.IntRange(min=1), help="Stop after so many tests; the same seed gives the same tests.")
 @jobs_option

@@ -19,7 +19,9 @@ from workbench.errors import NotFoundError, WorkbenchError
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the mutant here instead of printing it.")
 @click.option("--python", type=click.Path(), help="Interpreter with the torch to trace with (default: this one).")
 @json_option
-def command(*, file: Path, characteristic: str | None, only: str | None, seed: int, output: Path | None, python: str | None, as_json: bool) -> int:
+def command(
+    *, file: Path, characteristic: str | None, only: str | None, seed: int, output: Path | None, python: str | None, as_json: bool
+) -> int:
     """Write one mutant of FILE that runs in eager. FILE is run, isolated, to learn its values."""
     mutant = _mutant(file, _mutators(characteristic, only), seed, python)
     if output is not None:
@@ -28,7 +30,14 @@ def command(*, file: Path, characteristic: str | None, only: str | None, seed: i
         except OSError as error:
             raise WorkbenchError(f"{output}: cannot be written ({error.strerror})", "name another file with -o") from error
     if as_json:
-        emit({"file": str(file), "chain": list(mutant.chain), "characteristics": list(mutant.characteristics), "source": mutant.program.source})
+        emit(
+            {
+                "file": str(file),
+                "chain": list(mutant.chain),
+                "characteristics": list(mutant.characteristics),
+                "source": mutant.program.source,
+            }
+        )
     elif output is None:
         click.echo(mutant.program.source, nl=False)
     click.echo(f"{', '.join(mutant.chain)}", err=True)
@@ -44,7 +53,9 @@ def _mutators(characteristic: str | None, only: str | None) -> list[Any]:
         raise NotFoundError(f"no mutator {only!r}", f"mutators: {', '.join(every)}")
     if characteristic is not None:
         named(characteristic)
-    found = [m for m in every.values() if (only is None or m.name == only) and (characteristic is None or characteristic in m.characteristics)]
+    found = [
+        m for m in every.values() if (only is None or m.name == only) and (characteristic is None or characteristic in m.characteristics)
+    ]
     if not found:
         raise NotFoundError(f"mutator {only} does not implement {characteristic}", f"workbench characteristics show {characteristic}")
     return found

@@ -65,4 +65,10 @@ def import_folder(*, folder: Path, as_json: bool) -> int:
 
 
 def _document(seed: Seed) -> dict[str, JSON]:
-    return {"name": seed.name, "origin": seed.origin, "about": seed.about, "config": seed.configuration.non_default(), "source": seed.program.source}
+    return {
+        "name": seed.name,
+        "origin": seed.origin,
+        "about": seed.about,
+        "config": seed.configuration.non_default(),
+        "source": seed.program.source,
+    }

@@ -13,7 +13,9 @@ from workbench.fuzz.mutants import Mutant
 from workbench.signature import signature, skeleton
 
 ACTOR = "fuzz"
-DOUBTFUL = frozenset({Warning.EAGER_SUSPECT, Warning.DUPLICATE_INDICES, Warning.OUT_OF_RANGE_CAST, Warning.ASKS_IF_COMPILED, Warning.BEYOND_STORAGE})
+DOUBTFUL = frozenset(
+    {Warning.EAGER_SUSPECT, Warning.DUPLICATE_INDICES, Warning.OUT_OF_RANGE_CAST, Warning.ASKS_IF_COMPILED, Warning.BEYOND_STORAGE}
+)
 """Warnings that put a bucket's reduction behind the others."""
 
 MOST_MARKS = 3

@@ -92,7 +92,9 @@ class Campaign:
 
     def run(self) -> None:
         """Run to the end. KeyboardInterrupt goes through after what is finished is kept and the campaign closed as interrupted."""
-        self.id = self.store.start_campaign({**self.settings.to_json(), "seeds": len(self.seeds), "mutators": [m.name for m in self.mutators]})
+        self.id = self.store.start_campaign(
+            {**self.settings.to_json(), "seeds": len(self.seeds), "mutators": [m.name for m in self.mutators]}
+        )
         state = "interrupted"
         self._environment = self.pool.environment()
         self._started = time.monotonic()

@@ -25,7 +25,9 @@ WIND_DOWN = 120.0
 """Seconds that reductions may go on when the tests are done; what is left stays queued."""
 
 
-def fuzz(campaign: Campaign, *, python: str | None = None, quiet: bool = False, wind_down: Callable[[], float] = lambda: WIND_DOWN) -> Reductions | None:
+def fuzz(
+    campaign: Campaign, *, python: str | None = None, quiet: bool = False, wind_down: Callable[[], float] = lambda: WIND_DOWN
+) -> Reductions | None:
     """Run a campaign with its reductions and show how it goes; returns what was reduced. KeyboardInterrupt goes through, finished work kept.
 
     wind_down: asked when the tests are done: seconds that reductions may go on
@@ -117,7 +119,11 @@ def _screen(campaign: Campaign, reductions: Reductions | None, recent: list[str]
             table.add_row(Text(text, no_wrap=True, overflow="ellipsis"))
         parts.append(table)
     for finding, progress in list(reductions.current.items()) if reductions else ():
-        told = f"{progress.statements_before} → {progress.statements} statements, {progress.calls} calls, {progress.current}" if progress else "starting"
+        told = (
+            f"{progress.statements_before} → {progress.statements} statements, {progress.calls} calls, {progress.current}"
+            if progress
+            else "starting"
+        )
         parts.append(Text(f"reducing #{finding}: {told}"))
     return Group(*parts)  # type: ignore[arg-type]
 

@@ -41,7 +41,9 @@ class Subject:
         self.raises = False
         self._edited = -1
         self._made: dict[str, str] = {}
-        self._names = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)} | {n.arg for n in ast.walk(self.tree) if isinstance(n, ast.arg)}
+        self._names = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)} | {
+            n.arg for n in ast.walk(self.tree) if isinstance(n, ast.arg)
+        }
         self._sites = self._find_sites()
 
     # ---- reading -------------------------------------------------------------------------------------------------------------------

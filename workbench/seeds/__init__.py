@@ -54,7 +54,9 @@ def folder(paths: Iterable[Path]) -> list[Seed]:
         if "get_inputs" in seed.program.source:
             found.append(seed)
     if not found:
-        raise NotFoundError(f"{', '.join(map(str, named_paths))}: no program in harness form", "a seed defines fn or Model, and get_inputs()")
+        raise NotFoundError(
+            f"{', '.join(map(str, named_paths))}: no program in harness form", "a seed defines fn or Model, and get_inputs()"
+        )
     return found
 
 

@@ -12,32 +12,65 @@ def unchanged(v: Value, draw: Draw) -> tuple[str, str]:
     """An expression equal to ``v`` (fresh or alias as eager has it), and a word for it."""
     n = v.name
     options = [
-        ("add0", f"{n} + 0"), ("mul1", f"{n} * 1"), ("sub0", f"{n} - 0"), ("to", f"{n}.to({n}.dtype)"), ("clone", f"{n}.clone()"),
-        ("contiguous", f"{n}.contiguous()"), ("view_as", f"{n}.view_as({n})"), ("expand_as", f"{n}.expand_as({n})"), ("slice", f"{n}[...]"),
-        ("stack", f"torch.stack([{n}])[0]"), ("where", f"torch.where(torch.ones_like({n}, dtype=torch.bool), {n}, {n})"),
-        ("broadcast", f"torch.broadcast_to({n}, {n}.shape)"), ("identity", f"torch.nn.Identity()({n})"), ("positive", f"torch.positive({n})" if v.dtype != "bool" else f"{n} | {n}"),
-        ("detach", f"{n}.detach()"), ("reshape", f"{n}.reshape({n}.shape)"), ("real", f"torch.real({n})"), ("conj", f"{n}.conj()"),
-    ]  # fmt: skip
+        ("add0", f"{n} + 0"),
+        ("mul1", f"{n} * 1"),
+        ("sub0", f"{n} - 0"),
+        ("to", f"{n}.to({n}.dtype)"),
+        ("clone", f"{n}.clone()"),
+        ("contiguous", f"{n}.contiguous()"),
+        ("view_as", f"{n}.view_as({n})"),
+        ("expand_as", f"{n}.expand_as({n})"),
+        ("slice", f"{n}[...]"),
+        ("stack", f"torch.stack([{n}])[0]"),
+        ("where", f"torch.where(torch.ones_like({n}, dtype=torch.bool), {n}, {n})"),
+        ("broadcast", f"torch.broadcast_to({n}, {n}.shape)"),
+        ("identity", f"torch.nn.Identity()({n})"),
+        ("positive", f"torch.positive({n})" if v.dtype != "bool" else f"{n} | {n}"),
+        ("detach", f"{n}.detach()"),
+        ("reshape", f"{n}.reshape({n}.shape)"),
+        ("real", f"torch.real({n})"),
+        ("conj", f"{n}.conj()"),
+    ]
     if v.rank:
         ones = ", ".join("1" for _ in v.shape)
         options += [
-            ("repeat", f"{n}.repeat({ones})"), ("repeat", f"{n}.repeat({ones})"), ("tile", f"{n}.tile(({ones},))"), ("cat_empty", f"torch.cat([{n}, {n}[:0]])"),
-            ("cat_one", f"torch.cat([{n}])"), ("roll0", f"{n}.roll(0, 0)"), ("flip2", f"{n}.flip(0).flip(0)"), ("pad0", f"torch.nn.functional.pad({n}, (0, 0))"),
-            ("slice_full", f"{n}[:]"), ("narrow_full", f"{n}.narrow(0, 0, {v.shape[0]})"), ("permute", f"{n}.permute({', '.join(map(str, range(v.rank)))})"),
-            ("swap2", f"{n}.transpose(0, -1).transpose(0, -1)"), ("index_all", f"{n}.index_select(0, torch.arange({v.shape[0]}))"),
-            ("slice_scatter", f"torch.slice_scatter({n}, {n})"), ("split1", f"torch.split({n}, {v.shape[0]})[0]"), ("chunk1", f"{n}.chunk(1)[0]"),
-            ("repeat_interleave", f"{n}.repeat_interleave(1, 0)"), ("constant_pad", f"torch.constant_pad_nd({n}, (0, 0), 1)"), ("unflatten", f"{n}.unsqueeze(0).flatten(0, 1)"),
-            ("hstack", f"torch.hstack([{n}])"), ("movedim", f"{n}.movedim(0, 0)"),
-        ]  # fmt: skip
+            ("repeat", f"{n}.repeat({ones})"),
+            ("repeat", f"{n}.repeat({ones})"),
+            ("tile", f"{n}.tile(({ones},))"),
+            ("cat_empty", f"torch.cat([{n}, {n}[:0]])"),
+            ("cat_one", f"torch.cat([{n}])"),
+            ("roll0", f"{n}.roll(0, 0)"),
+            ("flip2", f"{n}.flip(0).flip(0)"),
+            ("pad0", f"torch.nn.functional.pad({n}, (0, 0))"),
+            ("slice_full", f"{n}[:]"),
+            ("narrow_full", f"{n}.narrow(0, 0, {v.shape[0]})"),
+            ("permute", f"{n}.permute({', '.join(map(str, range(v.rank)))})"),
+            ("swap2", f"{n}.transpose(0, -1).transpose(0, -1)"),
+            ("index_all", f"{n}.index_select(0, torch.arange({v.shape[0]}))"),
+            ("slice_scatter", f"torch.slice_scatter({n}, {n})"),
+            ("split1", f"torch.split({n}, {v.shape[0]})[0]"),
+            ("chunk1", f"{n}.chunk(1)[0]"),
+            ("repeat_interleave", f"{n}.repeat_interleave(1, 0)"),
+            ("constant_pad", f"torch.constant_pad_nd({n}, (0, 0), 1)"),
+            ("unflatten", f"{n}.unsqueeze(0).flatten(0, 1)"),
+            ("hstack", f"torch.hstack([{n}])"),
+            ("movedim", f"{n}.movedim(0, 0)"),
+        ]
     if v.rank >= 2:
         options += [("tril_all", f"{n}.tril({v.shape[-1]})"), ("triu_all", f"{n}.triu(-{v.shape[-2]})")]
     if v.floating:
         options += [
-            ("dropout_eval", f"torch.nn.functional.dropout({n}, 0.3, False)"), ("dropout_eval", f"torch.nn.functional.dropout({n}, 0.3, training=False)"),
-            ("dropout_p0", f"torch.nn.functional.dropout({n}, 0.0, True)"), ("div1", f"{n} / 1"), ("pow1", f"{n} ** 1"), ("float", f"{n}.{_cast(v)}()"),
-            ("alpha_dropout", f"torch.nn.functional.alpha_dropout({n}, 0.5, False)"), ("feature_dropout", f"torch.feature_dropout({n}, 0.4, False)"),
-            ("nan_to_num_none", f"torch.clamp({n}, min=float('-inf'))"), ("rrelu", f"torch.nn.functional.rrelu({n}.abs(), 0.1, 0.1)"),
-        ]  # fmt: skip
+            ("dropout_eval", f"torch.nn.functional.dropout({n}, 0.3, False)"),
+            ("dropout_eval", f"torch.nn.functional.dropout({n}, 0.3, training=False)"),
+            ("dropout_p0", f"torch.nn.functional.dropout({n}, 0.0, True)"),
+            ("div1", f"{n} / 1"),
+            ("pow1", f"{n} ** 1"),
+            ("float", f"{n}.{_cast(v)}()"),
+            ("alpha_dropout", f"torch.nn.functional.alpha_dropout({n}, 0.5, False)"),
+            ("feature_dropout", f"torch.feature_dropout({n}, 0.4, False)"),
+            ("nan_to_num_none", f"torch.clamp({n}, min=float('-inf'))"),
+            ("rrelu", f"torch.nn.functional.rrelu({n}.abs(), 0.1, 0.1)"),
+        ]
     return draw.choice(options)
 
 
@@ -46,7 +79,11 @@ def _cast(v: Value) -> str:
 
 
 def _change(name: str, v: Value, draw: Draw) -> str:
-    return draw.choice([f"{name}.add_(1)", f"{name}.mul_(3)", f"{name}.fill_(7)", f"{name}.zero_()", f"{name}.sub_(2)", f"{name}.neg_()"]) if v.dtype not in ("bool", "uint8") else f"{name}.zero_()"
+    return (
+        draw.choice([f"{name}.add_(1)", f"{name}.mul_(3)", f"{name}.fill_(7)", f"{name}.zero_()", f"{name}.sub_(2)", f"{name}.neg_()"])
+        if v.dtype not in ("bool", "uint8")
+        else f"{name}.zero_()"
+    )
 
 
 def _fits(v: Value) -> bool:
@@ -103,10 +140,16 @@ def identity_zero_size_write(subject: Subject, draw: Draw) -> str | None:
     n, size = v.name, v.shape[0]
     line = draw.choice(
         [
-            f"{n}[{size}:] = 5", f"{n}[1:1] = 5", f"{n}[{size}:].add_(1)", f"{n}.narrow(0, {size}, 0).zero_()", f"{n}[:0].copy_({n}[:0])",
-            f"{n}[torch.zeros(0, dtype=torch.long)] = 3", f"{n}[torch.zeros({size}, dtype=torch.bool)] = 2", f"{n}[:, {v.shape[1]}:] = 1" if v.rank > 1 else f"{n}[{size}:].mul_(2)",
+            f"{n}[{size}:] = 5",
+            f"{n}[1:1] = 5",
+            f"{n}[{size}:].add_(1)",
+            f"{n}.narrow(0, {size}, 0).zero_()",
+            f"{n}[:0].copy_({n}[:0])",
+            f"{n}[torch.zeros(0, dtype=torch.long)] = 3",
+            f"{n}[torch.zeros({size}, dtype=torch.bool)] = 2",
+            f"{n}[:, {v.shape[1]}:] = 1" if v.rank > 1 else f"{n}[{size}:].mul_(2)",
         ]
-    )  # fmt: skip
+    )
     subject.insert(site, line)
     words = []
     for _ in range(draw.whole(1, 2)):
@@ -126,7 +169,9 @@ def identity_twice(subject: Subject, draw: Draw) -> str | None:
         return None
     site, v = found
     base = subject.fresh("base")
-    subject.insert(site, f"{base} = {draw.choice([f'{v.name} * 2', f'{v.name}.neg()' if v.dtype != 'uint8' else f'{v.name} * 3', f'{v.name} - 1'])}")
+    subject.insert(
+        site, f"{base} = {draw.choice([f'{v.name} * 2', f'{v.name}.neg()' if v.dtype != 'uint8' else f'{v.name} * 3', f'{v.name} - 1'])}"
+    )
     made = Value(base, v.function, v.line, v.shape, v.dtype, numel=v.numel, integral=v.integral)
     words = []
     for _ in range(draw.whole(2, 4)):

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from workbench.fuzz.draw import Draw
+from workbench.fuzz.mutators import pools
 from workbench.fuzz.mutators.registry import mutator
 from workbench.fuzz.subject import Subject
 from workbench.fuzz.values import Value
 
 INPUTS = (
-    ("transposed", "{v}.transpose(0, -1).contiguous().transpose(0, -1)"), ("stepped", "torch.stack([{v}, {v} * 0], -1)[..., 0]"), ("offset", "torch.cat([{v}[:1], {v}])[1:]"), ("flipped_strides", "{v}.flip(0).clone().flip(0)"),
-    ("wide_rows", "torch.cat([{v}, {v}], -1)[..., : {v}.shape[-1]]"), ("every_second", "{v}.repeat_interleave(2, 0)[::2]"), ("clone_preserve", "{v}.transpose(0, -1).clone().transpose(0, -1)"), ("expanded", "{v}[:1].expand_as({v})"),
+    ("transposed", "{v}.transpose(0, -1).contiguous().transpose(0, -1)"),
+    ("stepped", "torch.stack([{v}, {v} * 0], -1)[..., 0]"),
+    ("offset", "torch.cat([{v}[:1], {v}])[1:]"),
+    ("flipped_strides", "{v}.flip(0).clone().flip(0)"),
+    ("wide_rows", "torch.cat([{v}, {v}], -1)[..., : {v}.shape[-1]]"),
+    ("every_second", "{v}.repeat_interleave(2, 0)[::2]"),
+    ("clone_preserve", "{v}.transpose(0, -1).clone().transpose(0, -1)"),
+    ("expanded", "{v}[:1].expand_as({v})"),
     ("size_one_stride", "{v}.unsqueeze(0).as_strided((1, *{v}.shape), (1, *{v}.stride())).squeeze(0)"),
-)  # fmt: skip
+)
 
 
 @mutator("input_layout", "input-layout")
@@ -33,23 +40,35 @@ def arranged(v: Value, draw: Draw) -> tuple[str, str]:
     """An expression with ``v``'s elements in another layout, and a word for it."""
     n, last = v.name, v.rank - 1
     options = [
-        ("transpose", f"{n}.transpose(0, {last})"), ("transpose_clone", f"{n}.transpose(0, {last}).clone()"), ("contiguous", f"{n}.transpose(0, {last}).contiguous()"), ("roll", f"{n}.transpose(0, {last}).roll(1, 0)"),
-        ("flip", f"{n}.transpose(0, {last}).flip(0)"), ("clone_contiguous", f"{n}.transpose(0, {last}).clone(memory_format=torch.contiguous_format)"), ("add", f"{n}.transpose(0, {last}) + 1"), ("cat", f"torch.cat([{n}.transpose(0, {last}), {n}.transpose(0, {last})])"),
-        ("empty_like", f"torch.empty_like({n}.transpose(0, {last})).copy_({n}.transpose(0, {last}))"), ("step", f"{n}[::2]"), ("expand", f"{n}[:1].expand(3, *{n}.shape[1:])"), ("stack", f"torch.stack([{n}, {n} + 1], -1)"), ("to", f"{n}.transpose(0, {last}).to(torch.float64)"),
-        ("mul_outer", f"{n}.transpose(0, {last}) * {n}.transpose(0, {last})"), ("index", f"{n}.transpose(0, {last})[torch.tensor([1, 0])]"), ("where", f"torch.where({n}.transpose(0, {last}) > 2, {n}.transpose(0, {last}), 0)"),
-    ]  # fmt: skip
+        ("transpose", f"{n}.transpose(0, {last})"),
+        ("transpose_clone", f"{n}.transpose(0, {last}).clone()"),
+        ("contiguous", f"{n}.transpose(0, {last}).contiguous()"),
+        ("roll", f"{n}.transpose(0, {last}).roll(1, 0)"),
+        ("flip", f"{n}.transpose(0, {last}).flip(0)"),
+        ("clone_contiguous", f"{n}.transpose(0, {last}).clone(memory_format=torch.contiguous_format)"),
+        ("add", f"{n}.transpose(0, {last}) + 1"),
+        ("cat", f"torch.cat([{n}.transpose(0, {last}), {n}.transpose(0, {last})])"),
+        ("empty_like", f"torch.empty_like({n}.transpose(0, {last})).copy_({n}.transpose(0, {last}))"),
+        ("step", f"{n}[::2]"),
+        ("expand", f"{n}[:1].expand(3, *{n}.shape[1:])"),
+        ("stack", f"torch.stack([{n}, {n} + 1], -1)"),
+        ("to", f"{n}.transpose(0, {last}).to(torch.float64)"),
+        ("mul_outer", f"{n}.transpose(0, {last}) * {n}.transpose(0, {last})"),
+        ("index", f"{n}.transpose(0, {last})[torch.tensor([1, 0])]"),
+        ("where", f"torch.where({n}.transpose(0, {last}) > 2, {n}.transpose(0, {last}), 0)"),
+    ]
     if v.rank == 4:
-        options += [("channels_last", f"{n}.contiguous(memory_format=torch.channels_last)"), ("channels_last_roll", f"{n}.contiguous(memory_format=torch.channels_last).roll(1, 1)"), ("channels_last_to", f"{n}.to(memory_format=torch.channels_last) * 2")]
+        options += [
+            ("channels_last", f"{n}.contiguous(memory_format=torch.channels_last)"),
+            ("channels_last_roll", f"{n}.contiguous(memory_format=torch.channels_last).roll(1, 1)"),
+            ("channels_last_to", f"{n}.to(memory_format=torch.channels_last) * 2"),
+        ]
     if v.rank == 3:
         options += [("permute", f"{n}.permute(2, 0, 1)"), ("permute_clone", f"{n}.permute(1, 2, 0).clone()")]
     return draw.choice(options)
 
 
-READERS = (
-    "{w}.argmax()", "{w}.argmin()", "{w}.argmax(0)", "{w}.argmax(-1)", "{w}.argmin(-1)", "{w}.flatten()", "{w}.reshape(-1)", "{w}.sort(-1).indices", "{w}.argsort(0)", "{w}.cumsum(0)", "{w}.cumsum(-1)", "{w}.unique()", "{w}.nonzero()", "{w}.max(-1)", "{w}.min(0)", "{w}.topk(1, 0)", "{w}.median(-1)", "{w}.mode(-1)", "{w}.contiguous().view(-1)", "{w}.ravel()", "{w}.masked_select({w} > 3)",
-    "{w}.take(torch.tensor([1, 0]))", "{w}.cummax(0)", "{w}.flip(0).argmax()", "{w}.sum(0)", "list({w}.stride())", "{w}.is_contiguous()", "list(({w} + 1).stride())", "list({w}.clone().stride())", "list(torch.empty_like({w}).stride())", "list(torch.zeros_like({w}).stride())", "{w}.storage_offset()", "{w}.view({w}.shape)", "{w}.as_strided(({w}.shape[0],), (1,))", "{w}.clone().as_strided((2,), (1,))", "({w} * 2).as_strided((2,), (1,))",
-    "{w}.T.reshape(-1)", "{w}.unfold(0, 1, 1)", "{w}.diff(dim=0)", "{w}[{w} > 2]", "torch.where({w} > 2)", "{w}.aminmax()", "{w}.to(torch.int32).argmax(-1)", "({w} + {w}.mT.mT).argmax(-1)", "{w}.softmax(-1).argmax(-1)", "{w}.kthvalue(1, 0)", "{w}.roll(1).flatten()", "{w}.repeat_interleave(2)", "{w}.bool().any(0)", "{w}.index_select(-1, torch.tensor([0]))", "{w}.tolist()", "{w}.is_contiguous(memory_format=torch.channels_last) if {w}.dim() == 4 else 0",
-)  # fmt: skip
+READERS = pools.calls("readers")
 
 
 @mutator("layout_chain", "layout-chain")
@@ -91,9 +110,20 @@ def mixed_layouts(subject: Subject, draw: Draw) -> str | None:
     if square:
         base = subject.fresh("square")
         n = draw.choice([4, 8, 3])
-        subject.insert(site, f"{base} = {v.name}.detach().flatten()[:1].float() * 0 + (torch.arange({n * n}) * 11 % {n * n + 2}).reshape({n}, {n})")
+        subject.insert(
+            site, f"{base} = {v.name}.detach().flatten()[:1].float() * 0 + (torch.arange({n * n}) * 11 % {n * n + 2}).reshape({n}, {n})"
+        )
     both = subject.fresh("both")
-    op = draw.choice(["{b}.transpose(0, -1) + {b}", "torch.maximum({b}.transpose(0, -1), {b})", "torch.where({b} > 3, {b}.transpose(0, -1), {b})", "{b} * 2 - {b}.transpose(0, -1)", "torch.stack([{b}, {b}.transpose(0, -1)])", "torch.cat([{b}.transpose(0, -1), {b}])"])
+    op = draw.choice(
+        [
+            "{b}.transpose(0, -1) + {b}",
+            "torch.maximum({b}.transpose(0, -1), {b})",
+            "torch.where({b} > 3, {b}.transpose(0, -1), {b})",
+            "{b} * 2 - {b}.transpose(0, -1)",
+            "torch.stack([{b}, {b}.transpose(0, -1)])",
+            "torch.cat([{b}.transpose(0, -1), {b}])",
+        ]
+    )
     subject.insert(site, f"{both} = {op.format(b=base)}")
     readers = [t for t in READERS if v.floating or square or "softmax" not in t]
     subject.observe(*(t.format(w=both) for t in draw.sample(readers, draw.whole(4, 6))))

@@ -66,14 +66,26 @@ def overlap_shift(subject: Subject, draw: Draw) -> str | None:
     if draw.chance(0.4):
         ahead, behind = behind, ahead
     target, source = f"{v.name}[{ahead}]", f"{v.name}[{behind}]"
-    dressed = draw.choice([f"{source}.clone()", f"{source}.clone()", f"({source} + 1)", f"{source} * 2", f"{source}.contiguous().clone()", f"torch.stack([{source}])[0]"])
+    dressed = draw.choice(
+        [
+            f"{source}.clone()",
+            f"{source}.clone()",
+            f"({source} + 1)",
+            f"{source} * 2",
+            f"{source}.contiguous().clone()",
+            f"torch.stack([{source}])[0]",
+        ]
+    )
     spelled, line = draw.choice(
         [
             ("setitem", f"{target} = {dressed}"),
             ("copy_", f"{target}.copy_({dressed})"),
             ("add_", f"{target}.add_({dressed})"),
             ("iadd", f"{target} += {dressed}"),
-            ("narrow", f"{v.name}.narrow({axis}, {step}, {v.shape[axis] - step}).copy_({v.name}.narrow({axis}, 0, {v.shape[axis] - step}).clone())"),
+            (
+                "narrow",
+                f"{v.name}.narrow({axis}, {step}, {v.shape[axis] - step}).copy_({v.name}.narrow({axis}, 0, {v.shape[axis] - step}).clone())",
+            ),
             ("setitem", f"{target} = {dressed}"),
         ]
     )
@@ -121,13 +133,19 @@ def scatter_like(v: Value, axis: int, draw: Draw) -> tuple[str, str]:
     fill = 1
     return draw.choice(
         [
-            ("index_put_", f"{v.name}.index_put_(({rows},), torch.tensor({fill}, dtype={v.name}.dtype))" if v.shape[0] >= 3 else f"{v.name}[0] = 3"),
+            (
+                "index_put_",
+                f"{v.name}.index_put_(({rows},), torch.tensor({fill}, dtype={v.name}.dtype))" if v.shape[0] >= 3 else f"{v.name}[0] = 3",
+            ),
             ("index_copy_", f"{v.name}.index_copy_({axis}, {rows}, {ones})"),
             ("index_add_", f"{v.name}.index_add_({axis}, {rows}, {ones})"),
             ("index_fill_", f"{v.name}.index_fill_({axis}, {rows}, 4)"),
             ("masked_fill_", f"{v.name}.masked_fill_({v.name} > 3, 1)"),
             ("setitem", f"{v.name}[{_slice(axis, rows)}] = {ones} * 3"),
-            ("scatter_", f"{v.name}.scatter_({axis}, torch.zeros({tuple(1 if d == axis else n for d, n in enumerate(v.shape))}, dtype=torch.long), 2)"),
+            (
+                "scatter_",
+                f"{v.name}.scatter_({axis}, torch.zeros({tuple(1 if d == axis else n for d, n in enumerate(v.shape))}, dtype=torch.long), 2)",
+            ),
             ("mask_setitem", f"{v.name}[{v.name} > 2] = 0"),
             ("slice", f"{v.name}[{_slice(axis, '::2')}] = 5"),
             ("select", f"{part}.fill_(2)"),
@@ -147,9 +165,13 @@ def overlap_broadcast(subject: Subject, draw: Draw) -> str | None:
     one = f"{v.name}[{_slice(axis, f'{at}:' if at == -1 else f'{at}:{at + 1}')}]"
     places = ", ".join("0" for _ in v.shape)
     sources = [
-        ("row", f"{one}.clone()"), ("row_shifted", f"({one} + 1)"), ("element", f"{v.name}[{places}].clone()"), ("sum", f"{v.name}.sum({axis}, keepdim=True).to({v.name}.dtype)"),
-        ("amax", f"{v.name}.amax({axis}, keepdim=True)"), ("row_flipped", f"{one}.flip({(axis + 1) % v.rank})"),
-    ]  # fmt: skip
+        ("row", f"{one}.clone()"),
+        ("row_shifted", f"({one} + 1)"),
+        ("element", f"{v.name}[{places}].clone()"),
+        ("sum", f"{v.name}.sum({axis}, keepdim=True).to({v.name}.dtype)"),
+        ("amax", f"{v.name}.amax({axis}, keepdim=True)"),
+        ("row_flipped", f"{one}.flip({(axis + 1) % v.rank})"),
+    ]
     word, source = draw.choice(sources)
     spelled, line = draw.choice(
         [
@@ -194,7 +216,10 @@ def overlap_index(subject: Subject, draw: Draw) -> str | None:
             ("iadd", f"{place} += {plain}"),
             ("index_copy_", f"{plain}.index_copy_({axis}, {order}, {plain}.clone())"),
             ("index_add_", f"{plain}.index_add_({axis}, {order}, {plain} * 2)"),
-            ("scatter_", f"{plain}.scatter_({axis}, {order}.view({tuple(size if d == axis else 1 for d in range(v.rank))}).expand({v.shape}).contiguous(), {plain} + 1)"),
+            (
+                "scatter_",
+                f"{plain}.scatter_({axis}, {order}.view({tuple(size if d == axis else 1 for d in range(v.rank))}).expand({v.shape}).contiguous(), {plain} + 1)",
+            ),
         ]
     )
     subject.insert(site, f"{order} = {made}\n{line}")
@@ -243,9 +268,18 @@ def overlap_scan(subject: Subject, draw: Draw) -> str | None:
             ("cumsum_", f"{v.name}.cumsum_({axis})"),
             ("cumsum_copy", f"{v.name}.copy_({v.name}.cumsum({axis}))"),
             ("sort_copy", f"{v.name}.copy_({v.name}.sort({axis}, descending=True).values)"),
-            ("chain", f"{v.name}[{_slice(axis, '1:')}].add_({v.name}[{_slice(axis, ':-1')}].clone())\n{v.name}[{_slice(axis, ':-1')}].sub_({v.name}[{_slice(axis, '1:')}].clone())"),
-            ("swap", f"{v.name}[{_slice(axis, '0')}], {v.name}[{_slice(axis, '1')}] = {v.name}[{_slice(axis, '1')}].clone(), {v.name}[{_slice(axis, '0')}].clone()"),
-            ("loop", f"for i in range(1, {min(v.shape[axis], 4)}):\n    {v.name}[{_slice(axis, 'i')}] += {v.name}[{_slice(axis, 'i - 1')}]"),
+            (
+                "chain",
+                f"{v.name}[{_slice(axis, '1:')}].add_({v.name}[{_slice(axis, ':-1')}].clone())\n{v.name}[{_slice(axis, ':-1')}].sub_({v.name}[{_slice(axis, '1:')}].clone())",
+            ),
+            (
+                "swap",
+                f"{v.name}[{_slice(axis, '0')}], {v.name}[{_slice(axis, '1')}] = {v.name}[{_slice(axis, '1')}].clone(), {v.name}[{_slice(axis, '0')}].clone()",
+            ),
+            (
+                "loop",
+                f"for i in range(1, {min(v.shape[axis], 4)}):\n    {v.name}[{_slice(axis, 'i')}] += {v.name}[{_slice(axis, 'i - 1')}]",
+            ),
         ]
     )
     subject.insert(site, line)

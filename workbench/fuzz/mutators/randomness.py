@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from workbench.fuzz.draw import Draw
+from workbench.fuzz.mutators import pools
 from workbench.fuzz.mutators.registry import mutator
 from workbench.fuzz.subject import Subject
 
-DRAWS = (
-    "torch.rand(3)", "torch.randn(2, 2)", "torch.randint(0, 9, (3,))", "torch.randperm(5)", "torch.normal(0.0, 1.0, (2,))", "torch.rand_like({x})", "torch.randn_like({x})", "torch.randint_like({x}, 5)", "{x}.clone().normal_()", "{x}.clone().uniform_()", "{x}.clone().bernoulli_(0.5)", "{x}.clone().exponential_()", "{x}.clone().random_(0, 9)", "{x}.clone().geometric_(0.5)",
-    "{x}.clone().cauchy_()", "{x}.clone().log_normal_()", "torch.bernoulli(torch.full((3,), 0.5))", "torch.multinomial(torch.ones(4), 2)", "torch.multinomial(torch.ones(4), 5, replacement=True)", "torch.poisson(torch.full((3,), 2.0))", "F.dropout({x}, 0.5, True)", "F.dropout({x}, 0.0, True)", "F.dropout({x}, 1.0, True)", "F.alpha_dropout({x}, 0.5, True)", "F.feature_alpha_dropout({x}.reshape(1, -1, 1), 0.5, True)",
-    "F.rrelu({x}, 0.1, 0.3, True)", "F.gumbel_softmax({x}.flatten(), hard=True)", "torch.binomial(torch.full((2,), 5.0), torch.full((2,), 0.5))", "F.dropout1d({x}.reshape(1, -1, 1), 0.5, True)", "torch.empty(3).uniform_(1, 2)", "torch.empty(2, dtype=torch.int64).random_(7)", "torch.nn.init.xavier_uniform_(torch.empty(2, 3))", "torch.rand(0)", "torch.rand(3, dtype=torch.float64)", "torch.rand(2, generator=None)",
-    "torch.distributions.Normal(0.0, 1.0).sample((2,))", "torch.nn.Dropout(0.3)({x})", "torch.bernoulli({x} * 0, 0.3)", "torch.randn(3, dtype=torch.complex64).real", "torch.standard_gamma(torch.full((2,), 2.0)) if hasattr(torch, 'standard_gamma') else torch._standard_gamma(torch.full((2,), 2.0))",
-)  # fmt: skip
+DRAWS = pools.calls("draws")
 
 
 @mutator("dead_random_draws", "dead-random-draws")

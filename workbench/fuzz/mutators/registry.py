@@ -11,7 +11,25 @@ from workbench.fuzz.subject import Subject
 
 Apply = Callable[[Subject, Draw], str | None]
 
-FAMILIES = ("overlap", "identity", "views", "resizing", "dtypes", "boundary", "parameters", "errors", "layouts", "sequences", "randomness", "calls", "constructs", "objects", "modes", "gradients", "flips")
+FAMILIES = (
+    "overlap",
+    "identity",
+    "views",
+    "resizing",
+    "dtypes",
+    "boundary",
+    "parameters",
+    "errors",
+    "layouts",
+    "sequences",
+    "randomness",
+    "calls",
+    "constructs",
+    "objects",
+    "modes",
+    "gradients",
+    "flips",
+)
 """Modules of this package that declare mutators."""
 
 

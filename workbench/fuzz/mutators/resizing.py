@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.fuzz.draw import Draw
+from workbench.fuzz.mutators import pools
 from workbench.fuzz.mutators.registry import mutator
 from workbench.fuzz.subject import Subject
 from workbench.fuzz.values import Value
@@ -25,12 +26,21 @@ def metadata_write(subject: Subject, draw: Draw) -> str | None:
     site, v = found
     changed = subject.fresh("changed")
     options = [
-        ("unsqueeze_", f"{changed}.unsqueeze_(0)"), ("as_strided_", f"{changed}.as_strided_(({max(1, v.numel // 2)},), (1,))"), ("squeeze_", f"{changed}.squeeze_()"),
-        ("resize_same", f"{changed}.resize_({v.numel})"), ("resize_smaller", f"{changed}.resize_({max(1, v.numel // 2)})"),
-        ("set_", f"{changed}.set_({v.name}.flatten() + 1)"), ("resize_2d", f"{changed}.resize_(1, {v.numel})"), ("data", f"{changed}.data = {v.name}.flatten() * 3"),
-    ]  # fmt: skip
+        ("unsqueeze_", f"{changed}.unsqueeze_(0)"),
+        ("as_strided_", f"{changed}.as_strided_(({max(1, v.numel // 2)},), (1,))"),
+        ("squeeze_", f"{changed}.squeeze_()"),
+        ("resize_same", f"{changed}.resize_({v.numel})"),
+        ("resize_smaller", f"{changed}.resize_({max(1, v.numel // 2)})"),
+        ("set_", f"{changed}.set_({v.name}.flatten() + 1)"),
+        ("resize_2d", f"{changed}.resize_(1, {v.numel})"),
+        ("data", f"{changed}.data = {v.name}.flatten() * 3"),
+    ]
     if v.rank >= 2:
-        options += [("t_", f"{changed}.transpose_(0, 1)"), ("swapaxes_", f"{changed}.swapaxes_(0, -1)"), ("t_2d", f"{changed}.t_()" if v.rank == 2 else f"{changed}.swapdims_(0, 1)")]
+        options += [
+            ("t_", f"{changed}.transpose_(0, 1)"),
+            ("swapaxes_", f"{changed}.swapaxes_(0, -1)"),
+            ("t_2d", f"{changed}.t_()" if v.rank == 2 else f"{changed}.swapdims_(0, 1)"),
+        ]
     word, line = draw.choice(options)
     start = draw.choice([f"{v.name} * 1", f"{v.name}.clone()", f"{v.name} + 1"])
     subject.insert(site, f"{changed} = {start}\n{line}")
@@ -63,22 +73,8 @@ def metadata_write_of_view(subject: Subject, draw: Draw) -> str | None:
     return word
 
 
-OUTS = (
-    ("add", "torch.add({v}, 1, out={out})"), ("mul", "torch.mul({v}, {v}, out={out})"), ("sum", "torch.sum({v}, 0, out={out})"),
-    ("cat", "torch.cat([{v}, {v}], out={out})"), ("clamp", "torch.clamp({v}, 0, 3, out={out})"), ("stack", "torch.stack([{v}, {v}], out={out})"),
-    ("cumsum", "torch.cumsum({v}, 0, out={out})"), ("index_select", "torch.index_select({v}, 0, torch.tensor([0]), out={out})"), ("maximum", "torch.maximum({v}, {v} * 0 + 2, out={out})"),
-    ("sub", "torch.sub({v}, 2, alpha=3, out={out})"), ("amax", "torch.amax({v}, 0, out={out})"), ("abs", "torch.abs({v}, out={out})"), ("where", "torch.where({v} > 1, {v}, {v} * 2, out={out})"),
-    ("gather", "torch.gather({v}, 0, torch.zeros_like({v}, dtype=torch.long), out={out})"), ("outer", "torch.outer({v}.flatten(), {v}.flatten(), out={out})"),
-    ("arange", "torch.arange({v}.shape[0], out={out})"), ("prod", "torch.prod({v}, 0, out={out})"), ("neg", "torch.neg({v}, out={out})"), ("take", "torch.take({v}, torch.tensor([0, 1]), out={out})"),
-    ("pow", "torch.pow({v}, 2, out={out})"), ("argmax", "torch.argmax({v}, 0, out={out})"), ("eq", "torch.eq({v}, 1, out={out})"), ("flip", "torch.index_select({v}.flip(0), 0, torch.arange({v}.shape[0]), out={out})"),
-)  # fmt: skip
-PAIRS = (
-    ("max", "torch.max({v}, 0, out=({out}, {out2}))"), ("sort", "torch.sort({v}, 0, out=({out}, {out2}))"), ("topk", "torch.topk({v}, 1, out=({out}, {out2}))"),
-    ("aminmax", "torch.aminmax({v}, out=({out}, {out2}))"), ("aminmax_aten", "torch.ops.aten.aminmax.out({v}, min={out}, max={out2})"), ("cummax", "torch.cummax({v}, 0, out=({out}, {out2}))"),
-    ("kthvalue", "torch.kthvalue({v}, 1, 0, out=({out}, {out2}))"), ("median", "torch.median({v}, 0, out=({out}, {out2}))"), ("mode", "torch.mode({v}, 0, out=({out}, {out2}))"),
-    ("min", "torch.min({v}, 0, out=({out}, {out2}))"), ("frexp", "torch.frexp({v}.float(), out=({out}, {out2}.int()))"), ("max_aten", "torch.ops.aten.max.dim_max({v}, 0, max={out}, max_values={out2})"),
-    ("topk_aten", "torch.ops.aten.topk.values({v}, 1, values={out}, indices={out2})"), ("sort_aten", "torch.ops.aten.sort.values({v}, 0, values={out}, indices={out2})"),
-)  # fmt: skip
+OUTS = pools.items("out_arguments")
+PAIRS = pools.items("out_pairs")
 LONG_SECOND = frozenset({"max", "sort", "topk", "cummax", "kthvalue", "median", "mode", "min", "max_aten", "topk_aten", "sort_aten"})
 LONG_FIRST = {"arange": "torch.long", "argmax": "torch.long", "eq": "torch.bool"}
 
@@ -95,7 +91,11 @@ def out_argument(subject: Subject, draw: Draw) -> str | None:
         word, text = draw.choice(PAIRS)
         out2 = subject.fresh("out")
         second = "torch.long" if word in LONG_SECOND else f"{v.name}.dtype"
-        subject.insert(site, f"{out} = torch.empty(0, dtype={v.name}.dtype)\n{out2} = torch.empty(0, dtype={second})\n" + text.format(v=v.name, out=out, out2=out2))
+        subject.insert(
+            site,
+            f"{out} = torch.empty(0, dtype={v.name}.dtype)\n{out2} = torch.empty(0, dtype={second})\n"
+            + text.format(v=v.name, out=out, out2=out2),
+        )
         subject.observe(out, out2, f"list({out}.shape)", f"list({out2}.shape)")
         return word
     word, text = draw.choice(OUTS)
@@ -105,7 +105,10 @@ def out_argument(subject: Subject, draw: Draw) -> str | None:
             ("empty", f"torch.empty(0, dtype={dtype})"),
             ("empty", f"torch.empty(0, dtype={dtype})"),
             ("zeros_like", f"torch.zeros_like({v.name}, dtype={dtype})"),
-            ("transposed", f"torch.zeros({tuple(reversed(v.shape))}, dtype={dtype}).permute({', '.join(map(str, reversed(range(v.rank))))})"),
+            (
+                "transposed",
+                f"torch.zeros({tuple(reversed(v.shape))}, dtype={dtype}).permute({', '.join(map(str, reversed(range(v.rank))))})",
+            ),
             ("slice", f"torch.zeros(({v.shape[0] * 2}, *{v.name}.shape[1:]), dtype={dtype})[::2]"),
         ]
     )

@@ -11,37 +11,66 @@ from workbench.fuzz.values import Value
 def view_of(v: Value, draw: Draw) -> tuple[str, str]:
     """An expression that views ``v``'s memory (or, like reshape, may), and a word for it."""
     n = v.name
-    options = [("detach", f"{n}.detach()"), ("view_as", f"{n}.view_as({n})"), ("unsqueeze", f"{n}.unsqueeze(0)"), ("data", f"{n}.data"), ("alias", f"torch.ops.aten.alias({n})")]
+    options = [
+        ("detach", f"{n}.detach()"),
+        ("view_as", f"{n}.view_as({n})"),
+        ("unsqueeze", f"{n}.unsqueeze(0)"),
+        ("data", f"{n}.data"),
+        ("alias", f"torch.ops.aten.alias({n})"),
+    ]
     if v.contiguous:
         options += [("view", f"{n}.view(-1)"), ("flatten", f"{n}.flatten()"), ("reshape", f"{n}.reshape(-1)"), ("ravel", f"{n}.ravel()")]
     if v.rank >= 1:
         size = v.shape[0]
         options += [
-            ("slice", f"{n}[1:]"), ("step", f"{n}[::2]"), ("select", f"{n}[0]"), ("narrow", f"{n}.narrow(0, 0, {max(1, size - 1)})"),
-            ("chunk", f"{n}.chunk(2)[0]"), ("split", f"{n}.split(1)[-1]"), ("unbind", f"{n}.unbind(0)[-1]"),
-            ("expand", f"{n}.unsqueeze(0).expand(1, *{n}.shape)"), ("as_strided", f"{n}.as_strided(({size},), ({v.stride[0]},))"),
-            ("tensor_split", f"torch.tensor_split({n}, 2)[0]"), ("movedim", f"{n}.movedim(0, -1)"),
-        ]  # fmt: skip
+            ("slice", f"{n}[1:]"),
+            ("step", f"{n}[::2]"),
+            ("select", f"{n}[0]"),
+            ("narrow", f"{n}.narrow(0, 0, {max(1, size - 1)})"),
+            ("chunk", f"{n}.chunk(2)[0]"),
+            ("split", f"{n}.split(1)[-1]"),
+            ("unbind", f"{n}.unbind(0)[-1]"),
+            ("expand", f"{n}.unsqueeze(0).expand(1, *{n}.shape)"),
+            ("as_strided", f"{n}.as_strided(({size},), ({v.stride[0]},))"),
+            ("tensor_split", f"torch.tensor_split({n}, 2)[0]"),
+            ("movedim", f"{n}.movedim(0, -1)"),
+        ]
         if size >= 2:
             options += [("unfold", f"{n}.unfold(0, 2, 2)")]
     if v.rank >= 2:
         options += [
-            ("t", f"{n}.transpose(0, 1)"), ("diagonal", f"{n}.diagonal(dim1=-2, dim2=-1)"), ("last", f"{n}[..., -1]"), ("columns", f"{n}[:, :1]"),
-            ("permute", f"{n}.permute({', '.join(map(str, reversed(range(v.rank))))})"), ("mT", f"{n}.mT"), ("column_step", f"{n}[:, ::2]"),
-        ]  # fmt: skip
+            ("t", f"{n}.transpose(0, 1)"),
+            ("diagonal", f"{n}.diagonal(dim1=-2, dim2=-1)"),
+            ("last", f"{n}[..., -1]"),
+            ("columns", f"{n}[:, :1]"),
+            ("permute", f"{n}.permute({', '.join(map(str, reversed(range(v.rank))))})"),
+            ("mT", f"{n}.mT"),
+            ("column_step", f"{n}[:, ::2]"),
+        ]
     if v.contiguous and v.dtype in ("float32", "int32") and v.rank:
         other = "int32" if v.dtype == "float32" else "float32"
-        options += [("dtype", f"{n}.view(torch.{other})"), ("dtype_narrow", f"{n}.view(torch.int16)"), ("dtype_bytes", f"{n}.view(torch.uint8)")]
+        options += [
+            ("dtype", f"{n}.view(torch.{other})"),
+            ("dtype_narrow", f"{n}.view(torch.int16)"),
+            ("dtype_bytes", f"{n}.view(torch.uint8)"),
+        ]
     return draw.choice(options)
 
 
 def change(target: str, v: Value, draw: Draw) -> tuple[str, str]:
     """A statement that writes into a tensor of any shape, and a word for it."""
     options = [
-        ("add_", f"{target}.add_(1)"), ("mul_", f"{target}.mul_(2)"), ("fill_", f"{target}.fill_(3)"), ("zero_", f"{target}.zero_()"),
-        ("copy_", f"{target}.copy_({target} + 2)"), ("clamp_", f"{target}.clamp_(0, 5)"), ("setitem", f"{target}[...] = 4"), ("masked_fill_", f"{target}.masked_fill_({target} > 1, 9)"),
-        ("isub", f"{target} -= 3"), ("set_all", f"{target}[:] = {target} * 2" if v.rank else f"{target}.add_(2)"),
-    ]  # fmt: skip
+        ("add_", f"{target}.add_(1)"),
+        ("mul_", f"{target}.mul_(2)"),
+        ("fill_", f"{target}.fill_(3)"),
+        ("zero_", f"{target}.zero_()"),
+        ("copy_", f"{target}.copy_({target} + 2)"),
+        ("clamp_", f"{target}.clamp_(0, 5)"),
+        ("setitem", f"{target}[...] = 4"),
+        ("masked_fill_", f"{target}.masked_fill_({target} > 1, 9)"),
+        ("isub", f"{target} -= 3"),
+        ("set_all", f"{target}[:] = {target} * 2" if v.rank else f"{target}.add_(2)"),
+    ]
     if v.dtype not in ("uint8",):
         options += [("neg_", f"{target}.neg_()"), ("abs_", f"{target}.abs_()"), ("relu_", f"torch.relu_({target})")]
     if v.floating:
@@ -66,7 +95,9 @@ def view_write(subject: Subject, draw: Draw) -> str | None:
     target = view if through else v.name
     spelled, line = change(target, Value(view, "", 0, (2,), "uint8" if kind.startswith("dtype") else v.dtype) if through else v, draw)
     if kind.startswith("dtype") and through:
-        spelled, line = draw.choice([("zero_", f"{view}.zero_()"), ("fill_", f"{view}.fill_(3)"), ("copy_", f"{view}.copy_({view}.flip(0))")])
+        spelled, line = draw.choice(
+            [("zero_", f"{view}.zero_()"), ("fill_", f"{view}.fill_(3)"), ("copy_", f"{view}.copy_({view}.flip(0))")]
+        )
     before = draw.choice([f"{v.name} * 2", f"{v.name}.sum()", f"{view} + 0", f"{v.name}.clone()", f"{view}.clone()"])
     after = draw.choice([f"{v.name} * 2", f"{view} + 0", f"{v.name}.sum()", f"{view}.sum()"])
     subject.insert(site, f"{view} = {text}\n{early} = {before}\n{line}\n{later} = {after}")
@@ -105,12 +136,25 @@ def views_overlap(subject: Subject, draw: Draw) -> str | None:
         return None
     site, v = found
     a, b = subject.fresh("head"), subject.fresh("tail")
-    pairs = [("slices", f"{v.name}[:-1]", f"{v.name}[1:]"), ("ends", f"{v.name}[:2]", f"{v.name}[-2:]"), ("steps", f"{v.name}[: {v.shape[0] // 2 * 2} : 2]", f"{v.name}[1 : {v.shape[0] // 2 * 2} : 2]")]
+    pairs = [
+        ("slices", f"{v.name}[:-1]", f"{v.name}[1:]"),
+        ("ends", f"{v.name}[:2]", f"{v.name}[-2:]"),
+        ("steps", f"{v.name}[: {v.shape[0] // 2 * 2} : 2]", f"{v.name}[1 : {v.shape[0] // 2 * 2} : 2]"),
+    ]
     if v.rank >= 2 and v.shape[0] == v.shape[1]:
         pairs += [("square", f"{v.name}.transpose(0, 1)", f"{v.name}[:]"), ("diagonal", f"{v.name}.diagonal()", f"{v.name}[0]")] * 2
     word, first, second = draw.choice(pairs)
     lines = draw.sample(
-        [f"{a}.add_({b}.clone())", f"{b}.mul_(2)", f"{a}.copy_({b}.clone())", f"{b}.sub_({a}.clone())", f"{a}.add_(1)", f"{b}.copy_({a} + 1)", f"{a} += {b} * 2"], draw.whole(2, 3)
+        [
+            f"{a}.add_({b}.clone())",
+            f"{b}.mul_(2)",
+            f"{a}.copy_({b}.clone())",
+            f"{b}.sub_({a}.clone())",
+            f"{a}.add_(1)",
+            f"{b}.copy_({a} + 1)",
+            f"{a} += {b} * 2",
+        ],
+        draw.whole(2, 3),
     )
     subject.insert(site, "\n".join([f"{a} = {first}", f"{b} = {second}", *lines]))
     subject.observe(v.name, a, b)
@@ -184,7 +228,17 @@ def read_between_writes(subject: Subject, draw: Draw) -> str | None:
     reads = []
     for _ in range(draw.whole(2, 3)):
         name = subject.fresh("read")
-        how = draw.choice([f"{v.name}.sum(0)", f"{v.name} + 1", f"{v.name}.clone()", f"{v.name}[0] * 2", f"{v.name}.amax()", f"torch.cat([{v.name}, {v.name}])", f"{v.name}.flip(0)"])
+        how = draw.choice(
+            [
+                f"{v.name}.sum(0)",
+                f"{v.name} + 1",
+                f"{v.name}.clone()",
+                f"{v.name}[0] * 2",
+                f"{v.name}.amax()",
+                f"torch.cat([{v.name}, {v.name}])",
+                f"{v.name}.flip(0)",
+            ]
+        )
         line = change(v.name, v, draw)[1]
         if draw.chance(0.4):
             line = change(f"{v.name}[:1]", Value("", "", 0, (1,), v.dtype), draw)[1]
