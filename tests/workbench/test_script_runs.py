@@ -176,6 +176,18 @@ def test_an_identity_that_aot_copies_is_found_in_a_pasted_issue(check: Any) -> N
     assert "calls[0].after.inputs[0]" in {d.path for d in verdict.differences}
 
 
+def test_a_difference_is_told_once_where_it_first_shows(check: Any) -> None:
+    verdict = check(
+        """
+        @torch.compile(backend="eager")
+        def f(x): return x + torch.compiler.is_compiling()
+        f(f(torch.zeros(2)))
+        """
+    )
+    assert [(d.path, d.symptom) for d in verdict.differences] == [("calls[0].return", Symptom.VALUE)]
+    assert verdict.symptoms == (Symptom.VALUE,)
+
+
 def test_the_scripts_own_checks_do_not_decide(check: Any) -> None:
     verdict = check(
         """

@@ -39,6 +39,7 @@ class Phases(Recorder):
         self.known = known
         self.blobs = blobs
         self.entries: list[dict[str, Any]] = []
+        self._facts: dict[str, dict[str, Any]] = {}
         self._shared = places
 
     def blob(self, tensor: torch.Tensor) -> list[int]:
@@ -55,10 +56,21 @@ class Phases(Recorder):
         for leaf in self.leaves:
             if leaf.untouched and (place := self._shared.get(bytes.fromhex(leaf.entry["digest"]))):
                 leaf.entry["blob"] = place
+            if self.keep_bytes:
+                self._link(leaf.entry)
         self.entries += [leaf.entry for leaf in self.leaves]
         self.leaves.clear()
         self._first.clear()
         self._places.clear()
+
+    def _link(self, entry: dict[str, Any]) -> None:
+        """A tensor that is as it was at the moment before says so: a difference is told where it first shows."""
+        path = str(entry["path"])
+        earlier = path.removeprefix("after.") if path.startswith("after.") else f"before.{path}"
+        facts = {k: v for k, v in entry.items() if k not in ("path", "same")}
+        if self._facts.get(earlier) == facts:
+            entry.setdefault("same", earlier)
+        self._facts[path] = facts
 
 
 @dataclass(slots=True)
