@@ -176,9 +176,10 @@ def excuse_by_nudge(comparison: Comparison, eager: Observation, nudged: Iterable
         moved = (high > low) | nan
         mask = found.left & moved & (inside | (np.isnan(value) & nan)) & ~_pinned(pins, found, found.left)
         if mask.any():
-            spread = np.where(np.isfinite(high - low), high - low, 0.0)[mask]
+            finite = mask & np.isfinite(low) & np.isfinite(high)
+            spread = float((high[finite] - low[finite]).max(initial=0.0))
             found.excuse(NoiseKind.NUDGE, mask)
-            evidence.add(NoiseKind.NUDGE, elements=int(mask.sum()), spread=float(spread.max()))
+            evidence.add(NoiseKind.NUDGE, elements=int(mask.sum()), spread=spread)
 
 
 def excuse_by_vanishing(comparison: Comparison, other: Comparison, kind: NoiseKind, pins: Pins, evidence: Evidence) -> None:
