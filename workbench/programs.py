@@ -71,7 +71,7 @@ def parse_block(source: str, name: str = "program.py") -> Configuration:
     if not matches:
         return Configuration()
     body = matches[0]["body"]
-    lines = [line[2:] if line.startswith("# ") else line[1:] for line in body.splitlines()]
+    lines = [line[2:] if line.startswith("# ") else line[1:] for line in body.split("\n")]
     try:
         data = tomllib.loads("\n".join(lines))
     except tomllib.TOMLDecodeError as error:
@@ -87,7 +87,7 @@ def said_keys(source: str) -> frozenset[str]:
     if found is None:
         return frozenset()
     try:
-        return frozenset(tomllib.loads("\n".join(line.removeprefix("#").removeprefix(" ") for line in found["body"].splitlines())))
+        return frozenset(tomllib.loads("\n".join(line.removeprefix("#").removeprefix(" ") for line in found["body"].split("\n"))))
     except tomllib.TOMLDecodeError:
         return frozenset()
 

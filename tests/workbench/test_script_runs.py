@@ -283,6 +283,18 @@ def test_a_number_that_came_from_an_earlier_result_is_no_difference_by_itself(ex
     assert execute(source).calls[0].python["inputs"] == {"unchanged": True}
 
 
+def test_calls_under_vmap_and_grad_are_read_inside_the_wrappers(execute: Any) -> None:
+    found = execute(
+        """
+        square = torch.compile(lambda x: (x * x).sum(), backend="eager")
+        torch.func.grad(square)(torch.arange(3.0))
+        torch.vmap(square)(torch.ones(2, 3))
+        """
+    )
+    assert [c.leaves["return.value"].array.tolist() for c in found.calls] == [5, [3, 3]]
+    assert found.calls[0].leaves["gradients.grad0[0].value"].array.tolist() == [0, 2, 4]
+
+
 def test_a_large_tensor_that_stays_as_it_was_is_known_by_its_digest(execute: Any) -> None:
     source = """
         net = torch.nn.Linear(1024, 1024)

@@ -216,8 +216,9 @@ class Recording:
 
     def _after(self, call: Call) -> None:
         document, recorder = call.document, call.recorder
-        document.update(rng=modes.generators(), modes=modes.modes())
+        document["modes"] = modes.modes()
         with undisturbed():
+            document["rng"] = modes.generators()
             if document["outcome"] == "returned":
                 recorder.section("return", call.result)
             self._state(call, "")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._functorch import pyfunctorch
 from torch.utils import _python_dispatch
 
 from .describe import Describer
@@ -190,8 +191,10 @@ def _size(value: Any) -> int:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Look at tensors whatever modes the program left on: no dispatch or function mode, no autocast, no recording of gradients."""
+    """Look at tensors whatever modes the program left on: no dispatch or function mode, no autocast, no gradients, no vmap around us."""
     with contextlib.ExitStack() as stack:
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            stack.enter_context(pyfunctorch.temporarily_clear_interpreter_stack())
         stack.enter_context(torch._C.DisableTorchFunction())
         stack.enter_context(_python_dispatch._disable_current_modes())
         stack.enter_context(torch.no_grad())
