@@ -212,6 +212,17 @@ def test_a_decision_at_its_border_may_flip_but_not_elsewhere(judge: Judge, decis
     assert_real(check(judge, program(body, "prims = torch.ops.prims", plant)), symptom)
 
 
+@quality
+def test_numbers_text_and_shapes_read_out_of_rounded_sums_move_with_them(judge: Judge):
+    """Python floats, text and a number of rows may be where nudged eager has them; those of a sum without its last summand are not."""
+    decision = "[(t - t.round()).item() * 1e3 for t in total[200:209]], f'{(total[999] - total[999].round()).item():.6f}', x[207:212][(total >= total.round())[207:212]]"
+    body = BORDER.format(decision=decision)
+    assert_noise(check(judge, program(body, OTHER_ORDER)), NoiseKind.NUDGE)
+    verdict = check(judge, program(body, MISSING))
+    assert verdict.outcome is Outcome.MISMATCH, told(verdict)
+    assert {Symptom.SHAPE, Symptom.PYVALUE} & set(verdict.symptoms), told(verdict)
+
+
 @pytest.mark.parametrize("factor", [case("everywhere", "1.1"), case("few", "(1 + 0.5 * (x > 2))", default=True)])
 def test_a_wrong_gradient_in_bfloat16_is_no_noise(judge: Judge, factor: str):
     """10 % off everywhere, and 50 % off in the few elements beyond 2."""

@@ -20,8 +20,8 @@ def reached(found: Disagreement, nudged: list[Observation], pins: Pins) -> int:
     """Excuses the places of a Python value, or a shape, that some nudged run shows too; how many."""
     variants = [variant for run in nudged for variant in _variants(run)]
     if found.places is None:
-        shapes = [variant["shapes"].get(found.path) for variant in variants]
-        if found.compiled is None or found.path in pins or list(found.compiled.shape) not in shapes:
+        shapes = [shape for variant in variants if isinstance(shape := variant["shapes"].get(found.path), list)]
+        if found.path in pins or not _shape_reached(found, shapes):
             return 0
         found.excuse(NoiseKind.NUDGE)
         return 1
@@ -31,6 +31,16 @@ def reached(found: Disagreement, nudged: list[Observation], pins: Pins) -> int:
         if found.path + place not in pins and _reached(place, change, list(_at(place, found.path, variants)))
     ]
     return found.excuse_places(NoiseKind.NUDGE, places)
+
+
+def _shape_reached(found: Disagreement, shapes: list[list[int]]) -> bool:
+    """Every size of compiled is between those of eager and of nudged runs."""
+    if found.eager is None or found.compiled is None:
+        return False
+    seen = [shape for shape in ([*found.eager.shape], *shapes) if len(shape) == len(found.compiled.shape)]
+    return len(seen) > 1 and all(
+        size in sizes or _between(size, list(sizes)) for size, sizes in zip(found.compiled.shape, zip(*seen, strict=True), strict=True)
+    )
 
 
 def _variants(run: Observation) -> Iterator[Mapping[str, JSON]]:
