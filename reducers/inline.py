@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from reducers.names import arguments, own_nodes
 from reducers.tree import HARNESS, Edit, Ref, numbers, parents, weight
 
-WIDTH = 90
+WIDTH = 110
 """An expression longer than this keeps its name: a person has to read it."""
 
 
