@@ -5,7 +5,7 @@ import torch
 def fn(a, b):
     pairs = []
     for i, (left, right) in enumerate(zip(a, b)):
-        pairs.append(left * i + right)
+        pairs.append(left * (i + 2) + right)
     table = torch.stack(pairs)
     ordered = sorted(range(len(pairs)), reverse=True)
     return table, [pairs[i] for i in ordered]
