@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from store import Store, open_store
-from store.records import Outcome, State, Symptom
+from store.records import Outcome, State
 from store.rows import FindingRow, Reduction
 from workbench import characteristics
 from workbench.commands.options import cores
@@ -17,6 +17,7 @@ from workbench.errors import WorkbenchError
 from workbench.export.draft import draft
 from workbench.export.environment import environment
 from workbench.export.gates import Report, run_gates, subject_of, unrun
+from workbench.fuzz.arrival import PLAIN
 from workbench.fuzz.campaign import Campaign, Settings
 from workbench.fuzz.mutators import mutators
 from workbench.fuzz.session import fuzz
@@ -30,8 +31,6 @@ ALL_SECONDS = 330.0
 """Gates are not started for another finding when less than ``GATE_SECONDS`` of this is left."""
 GATE_SECONDS = 75.0
 DEMO_SEED = 0
-PLAIN = frozenset({Symptom.VALUE, Symptom.MUTATION, Symptom.NAN, Symptom.GRADIENT, Symptom.DTYPE, Symptom.SHAPE})
-"""Symptoms that need no explanation; a demo shows one of these first."""
 
 
 class NothingFoundError(WorkbenchError):

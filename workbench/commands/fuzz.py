@@ -27,7 +27,13 @@ CODES = ("NT", "PO", "AM", "BV", "OS", "SR", "MD", "LC", "EN")
 @jobs_option
 @click.option("--focus", multiple=True, type=click.Choice(CODES), help="Only mutators of this trigger code.")
 @click.option("--only", multiple=True, metavar="MUTATOR", help="Only this mutator.")
-@click.option("--strategy", type=click.Choice(("rules", "unmutated", "random")), default="rules", show_default=True)
+@click.option(
+    "--strategy",
+    type=click.Choice(("rules", "unmutated", "random")),
+    default="rules",
+    show_default=True,
+    help="rules: mutators by what they earn; random: mutators in turn; unmutated: the seeds as they are.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Number that decides every choice.")
 @click.option("--reduce/--no-reduce", default=True, help="Reduce the first finding of each bucket (default: yes).")
 @click.option("--python", type=click.Path(), help="Interpreter with the torch to judge (default: this one).")

@@ -17,6 +17,8 @@ DOUBTFUL = frozenset(
     {Warning.EAGER_SUSPECT, Warning.DUPLICATE_INDICES, Warning.OUT_OF_RANGE_CAST, Warning.ASKS_IF_COMPILED, Warning.BEYOND_STORAGE}
 )
 """Warnings that put a bucket's reduction behind the others."""
+PLAIN = frozenset({Symptom.VALUE, Symptom.NAN, Symptom.MUTATION, Symptom.GRADIENT, Symptom.DTYPE, Symptom.SHAPE})
+"""Symptoms that need no explanation; their reductions go first."""
 
 MOST_MARKS = 3
 """Differences that a provisional signature names; a mutant in which everything differs needs no longer one."""
@@ -86,5 +88,12 @@ def arrive(store: Store, mutant: Mutant, verdict: Verdict, *, code: str, campaig
         )
         first = row.count == 1 and row.bucket is not None and store.bucket(row.bucket).members == 1
         if first and reduce:
-            store.enqueue("reduce", row.id, actor=ACTOR, priority=0 if DOUBTFUL & set(verdict.warnings) else 1)
+            store.enqueue("reduce", row.id, actor=ACTOR, priority=priority(verdict))
     return Arrived(row, told, first)
+
+
+def priority(verdict: Verdict) -> int:
+    """Which reductions go first: 2 for plain symptoms without doubts, 0 for doubtful ones."""
+    if DOUBTFUL & set(verdict.warnings):
+        return 0
+    return 2 if PLAIN & set(verdict.symptoms) else 1
