@@ -44,7 +44,6 @@ def test_a_program_full_of_filler_is_reduced_to_what_a_person_would_post(pool, p
     by_hand, route = promised(text)
     reduced = Reducer(pool).run(parse_program(text, path.name))
     source = reduced.program.source
-    print(f"\n{path.stem}: {reduced.progress}\n{source}")
     assert reduced.after.outcome is Outcome.MISMATCH
     assert reduced.after.stage is reduced.before.stage
     assert statements(source) <= by_hand + 1, source
