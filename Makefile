@@ -12,8 +12,8 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setup: installing into $(VENV) (torch first; a few minutes the first time)"
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt torch==2.13.0
+	@$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
 
 demo: setup

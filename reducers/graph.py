@@ -12,7 +12,8 @@ import re
 from reducers.deadcode import tidy
 from reducers.oracle import Candidate, Judgement, Kind
 from reducers.search import Search
-from reducers.tree import function, parse, show
+from reducers.tree import function, show
+from store.syntax import parse
 
 MOST_VALUES = 400
 """Values that one question returns at once."""

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from reducers.deadcode import returned_list, tidy
 from reducers.inline import Renamer
 from reducers.names import BUILTIN, arguments, bindings
-from reducers.tree import HARNESS, bound_by, function, parse
+from reducers.tree import HARNESS, bound_by, function
+from store.syntax import parse
 
 LETTERS = ("x", "y", "z", "w", "u", "v", "a", "b", "c", "d", "e", "g", "h", "p", "q", "r", "s", "t")
 FUNCTIONS = ("f", "g", "h", "k", "helper", "helper2", "helper3")

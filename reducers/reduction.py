@@ -14,7 +14,8 @@ from reducers.graph import flattened
 from reducers.normal import laid_out, normalised
 from reducers.oracle import Candidate, Journal, Judgement, Kind, Oracle
 from reducers.search import Budget, OutOfBudget, Pass, Progress, Search, Stopped
-from reducers.tree import apply, parse, show
+from reducers.tree import apply, show
+from store.syntax import parse
 
 PASSES = (
     Pass("statements", statements.deletions),

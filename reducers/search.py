@@ -17,8 +17,9 @@ from typing import Self
 from reducers.chunks import Cursor, schedule
 from reducers.names import undefined
 from reducers.oracle import UNSTABLE, Candidate, Journal, Judgement, Kind, Oracle
-from reducers.tree import Edit, apply, canonical, parse, show, statements
+from reducers.tree import Edit, apply, canonical, show, statements
 from store.records import JSON, Configuration
+from store.syntax import parse
 
 
 class OutOfBudget(Exception):

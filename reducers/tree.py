@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import ast
 import copy
-import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+
+from store.syntax import parse
 
 HARNESS = frozenset({"fn", "Model", "get_inputs", "get_init_inputs", "drive"})
 """Names that the program form gives a meaning (DESIGN §2); no pass removes or renames them."""
@@ -38,26 +38,6 @@ class Edit:
     @classmethod
     def of(cls, number: int, replacement: Replacement, gain: int = 1) -> Edit:
         return cls(((number, replacement),), gain)
-
-
-PARSING = threading.Lock()
-TRIES = 20
-
-
-def parse(source: str) -> ast.Module:
-    """The tree; SyntaxError as from ``ast.parse``. For several threads at once, which ``ast.parse`` of CPython 3.11 is not.
-
-    It counts its recursion depth for the whole interpreter and raises SystemError when another thread parsed meanwhile.
-    """
-    for attempt in range(TRIES):
-        try:
-            with PARSING:
-                return ast.parse(source)
-        except SystemError:
-            if attempt == TRIES - 1:
-                raise
-            time.sleep(0.001 * attempt)
-    raise AssertionError
 
 
 def canonical(source: str) -> str:

@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from store.syntax import parse
+
 ROOTS = ("fn", "Model", "drive")
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -16,7 +18,7 @@ def count_statements(source: str) -> int:
     A text that does not parse counts its lines.
     """
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return sum(1 for line in source.splitlines() if line.strip())
     reached = _reached(tree)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
 import json
 import re
@@ -12,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from store.records import JSON, MODES, Configuration, Program
+from store.syntax import parse
 from workbench.errors import ProgramError
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -47,7 +47,7 @@ def parse_program(source: str, name: str, overrides: Mapping[str, JSON] | None =
     """The program in a text; ProgramError with file and line for a syntax error or a wrong block."""
     configuration = parse_block(source, name)
     try:
-        ast.parse(source)
+        parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         what = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from store.records import Difference, Outcome, Signature, Symptom, Verdict
+from store.syntax import parse
 
 BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floor_divide", ast.Mod: "remainder", ast.Pow: "pow",
@@ -78,7 +79,7 @@ def skeleton(source: str, *, outputs: frozenset[int] | None = None) -> tuple[str
     ``outputs``: only what these elements of the returned tuple depend on. A text that does not parse has the skeleton ``("?",)``.
     """
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except SyntaxError:
         return ("?",)
     reader = _Reader(tree)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from reducers.oracle import Candidate, Judgement, Kind
-from reducers.tree import parse
+from store.syntax import parse
 
 
 class FakeOracle:

@@ -3,7 +3,8 @@
 import pytest
 
 from reducers.deadcode import tidy
-from reducers.tree import canonical, parse, show
+from reducers.tree import canonical, show
+from store.syntax import parse
 
 
 def tidied(source: str) -> str:

@@ -17,8 +17,9 @@ from reducers.names import undefined
 from reducers.oracle import Candidate, Judgement, Kind, MemoryJournal
 from reducers.reduction import PASSES, Unreproducible, reduce
 from reducers.search import Budget
-from reducers.tree import apply, parse, show, statements
+from reducers.tree import apply, show, statements
 from store.records import Configuration
+from store.syntax import parse
 
 SETTINGS = settings(
     max_examples=6,

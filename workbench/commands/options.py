@@ -35,7 +35,7 @@ def database(db: str | None = None) -> Path:
 
 def data_folder() -> Path:
     """Where this platform keeps a program's data, ending in ``torch-compile-workbench``."""
-    import platformdirs  # noqa: PLC0415 - textual brings it; only needed here
+    import platformdirs
 
     return Path(platformdirs.user_data_path("torch-compile-workbench"))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from store.syntax import parse
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -30,7 +32,7 @@ class Form:
 
 def form_of(source: str) -> Form:
     """The form of a program's text; the text must parse."""
-    tree = ast.parse(source)
+    tree = parse(source)
     top = _top_names(tree)
     names = frozenset(_identifiers(tree))
     modules = _imported(tree)

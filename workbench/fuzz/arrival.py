@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from store.records import Difference, Signature, Symptom, Verdict, Warning
 from store.rows import FindingRow
 from store.store import Store
+from store.syntax import parse
 from workbench.fuzz.mutants import Mutant
 from workbench.signature import signature, skeleton
 
@@ -61,7 +62,7 @@ def _marks(mutant: Mutant, differences: tuple[Difference, ...]) -> tuple[str, ..
 
 def _returned(mutant: Mutant) -> int:
     """How many elements the entry function's last return hands out; 0 when it is no tuple or a ``drive`` stands between."""
-    tree = ast.parse(mutant.program.source)
+    tree = parse(mutant.program.source)
     if any(isinstance(s, ast.FunctionDef) and s.name == "drive" for s in tree.body):
         return 0
     for node in ast.walk(tree):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from store.records import JSON, Configuration, Program
+from store.syntax import parse, parse_expression
 from workbench.fuzz.draw import Draw
 from workbench.fuzz.values import Value
 from workbench.programs import parse_block, write_block
@@ -32,7 +33,7 @@ class Subject:
     def __init__(self, program: Program, facts: Mapping[str, JSON]) -> None:
         self.program = program
         self.configuration: Configuration = program.configuration
-        self.tree = ast.parse(program.source)
+        self.tree = parse(program.source)
         self.values = [Value.from_json(v) for v in facts.get("values", ())]
         self.lines: Mapping[str, Sequence[int]] = facts.get("lines", {})
         self.inputs: Sequence[JSON] = facts.get("inputs", ())
@@ -84,7 +85,7 @@ class Subject:
 
     def insert(self, site: Site, code: str) -> None:
         """Put statements at a site, behind what was put there before through the same site."""
-        statements = ast.parse(code).body
+        statements = parse(code).body
         assert self.entry is not None
         for statement in statements:
             if isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Name) and target.id in self._made:
@@ -102,7 +103,7 @@ class Subject:
         assert self.entry is not None
         self.observed.extend(self._made.get(t, "") if t.isidentifier() else t for t in texts)
         for statement in _own_returns(self.entry.body[self._edited + 1 :]):
-            extra = [ast.parse(t, mode="eval").body for t in texts]
+            extra = [parse_expression(t) for t in texts]
             value = statement.value or ast.Constant(None)
             if isinstance(value, ast.Tuple) and getattr(value, "_joined", False):
                 value.elts.extend(extra)
@@ -114,11 +115,11 @@ class Subject:
     def define(self, code: str) -> None:
         """Put definitions at module level, before the entry function or its class."""
         at = next((i for i, s in enumerate(self.tree.body) if isinstance(s, ast.FunctionDef | ast.ClassDef)), len(self.tree.body))
-        self.tree.body[at:at] = ast.parse(code).body
+        self.tree.body[at:at] = parse(code).body
 
     def need(self, code: str) -> None:
         """Make sure of an import, written as one statement; none is written twice."""
-        wanted = ast.parse(code).body[0]
+        wanted = parse(code).body[0]
         if any(ast.unparse(s) == ast.unparse(wanted) for s in self.tree.body):
             return
         at = next((i for i, s in enumerate(self.tree.body) if isinstance(s, ast.Import | ast.ImportFrom)), 0)
@@ -130,7 +131,7 @@ class Subject:
         if listed is None or position >= len(listed.elts):
             return False
         old = ast.unparse(listed.elts[position])
-        listed.elts[position] = ast.parse(template.format(v=f"({old})"), mode="eval").body
+        listed.elts[position] = parse_expression(template.format(v=f"({old})"))
         return True
 
     def add_parameter(self, name: str, text: str) -> bool:
@@ -139,7 +140,7 @@ class Subject:
         if listed is None or self.entry is None or self.entry.args.vararg or self.entry.args.defaults or self.drive is not None:
             return False
         self.entry.args.args.append(ast.arg(name))
-        listed.elts.append(ast.parse(text, mode="eval").body)
+        listed.elts.append(parse_expression(text))
         return True
 
     @property
@@ -151,7 +152,7 @@ class Subject:
         """Add a ``drive(fn, inputs)``; False when the program has one."""
         if self.drive is not None:
             return False
-        self.tree.body.extend(ast.parse(code).body)
+        self.tree.body.extend(parse(code).body)
         return True
 
     def configure(self, **changes: JSON) -> None:

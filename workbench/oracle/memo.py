@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from store.records import JSON, Outcome, Program, Verdict, canonical
+from store.syntax import parse
 
 PURE = frozenset(
     ["__future__", "abc", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum", "fractions", "functools", "heapq", "itertools", "math", "numbers", "operator", "random", "re", "string", "textwrap", "torch", "types", "typing", "warnings", "weakref"]
@@ -64,7 +65,7 @@ class Memo:
 def self_contained(source: str) -> bool:
     """Whether a program's text decides what it does: no import beyond torch and ``PURE``, nothing that reaches outside."""
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     for node in ast.walk(tree):

@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from store.records import Configuration, Program
+from store.syntax import parse
 from workbench.errors import NotFoundError, ProgramError, WorkbenchError
 from workbench.programs import parse_program, program_files
 
@@ -88,6 +89,6 @@ def _about(source: str) -> str:
     import ast
 
     try:
-        return (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
+        return (ast.get_docstring(parse(source)) or "").split("\n")[0]
     except SyntaxError as error:  # parse_program has said so already
         raise WorkbenchError(f"seed does not parse: {error}") from error
