@@ -4,7 +4,7 @@ import torch.nn.functional as F
 
 
 def fn(logits, target, weight):
-    each = F.binary_cross_entropy_with_logits(logits, target, weight=weight, reduction="none")
+    each = F.binary_cross_entropy_with_logits(logits, target, reduction="none") * weight
     mean = each.mean()
     return each, mean
 

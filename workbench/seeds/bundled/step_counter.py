@@ -12,7 +12,7 @@ class Model(nn.Module):
     def forward(self, x):
         self.steps += 1
         mean = x.mean(dim=0)
-        self.running.mul_(0.5).add_(mean)
+        self.running.mul_(0.5).add_(mean.detach())
         return x - self.running
 
 
