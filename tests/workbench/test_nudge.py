@@ -162,6 +162,22 @@ def test_another_order_of_a_cancelling_sum_is_within_reach(program: Program, oth
     assert outside(program, result) == 0
 
 
+def test_values_of_a_singular_matrix_move_as_far_as_its_rounding() -> None:  # pytorch#150114: the condition number of a matrix of ones
+    x = torch.full((2, 2), 1.0)
+    low, high = bounds(lambda: torch.linalg.cond(torch.atan(x)))
+    assert high > 3 * low
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])
+def test_vectors_keep_the_sign_or_phase_that_the_primal_chose(dtype: torch.dtype) -> None:
+    a = normal(5, 5).to(dtype) @ normal(5, 5, seed=1).to(dtype) + (1j * normal(5, 5, seed=2) if dtype.is_complex else 0)
+    plan = planned(lambda: torch.linalg.svd(a))
+    for seed in SEEDS:
+        for plain, moved in zip(torch.linalg.svd(a), nudged(lambda: torch.linalg.svd(a), seed, plan)[0], strict=True):
+            torch.testing.assert_close(moved, plain, rtol=1e-4, atol=1e-5)
+    assert not torch.equal(nudged(lambda: torch.linalg.svd(a), 1, plan)[0].U, torch.linalg.svd(a).U)
+
+
 # Planted: wrong, if only a little ------------------------------------------------------------------------------------------
 
 
@@ -176,6 +192,8 @@ def test_another_order_of_a_cancelling_sum_is_within_reach(program: Program, oth
         (lambda: FAR.std(), lambda: FAR.std() * 1.05),
         (steep, lambda: steep() * 1.01),
         (lambda: torch.linalg.inv(normal(6, 6)), lambda: torch.linalg.inv(normal(6, 6)) * (1 + 1e-3)),
+        (lambda: torch.linalg.eigvalsh(normal(6, 6)), lambda: torch.linalg.eigvalsh(normal(6, 6)) * (1 + 1e-3)),
+        (lambda: torch.linalg.svd(normal(6, 6)).Vh, lambda: -torch.linalg.svd(normal(6, 6)).Vh),
         (lambda: F.gelu(normal(500)), lambda: F.gelu(normal(500), approximate="tanh")),
         (lambda: (normal(30, 30) @ normal(30, 30)).softmax(-1), lambda: ((normal(30, 30) @ normal(30, 30)) * 1.001).softmax(-1)),
         (lambda: normal(200, dtype=torch.bfloat16).exp().cumsum(0), lambda: normal(200, dtype=torch.bfloat16).exp().roll(1).cumsum(0)),

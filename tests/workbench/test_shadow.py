@@ -259,6 +259,14 @@ def test_image_is_the_float64_run_where_one_can_be_had() -> None:
     assert distance(shadow, result, truth) < 1e-14
 
 
+def test_singular_values_and_eigenvalues_have_their_float64_image() -> None:
+    x = normal(6, 6) * 0.1
+    for values in (torch.linalg.svdvals, torch.linalg.eigvalsh, lambda a: torch.linalg.svd(a).S):
+        result, shadow = shadowed(lambda v=values: v(x.exp()))  # type: ignore[misc]
+        truth = values(x.double().exp())
+        assert distance(shadow, result, truth) < 1e-12 < float((result - truth).abs().max())
+
+
 def test_half_chains_are_followed_without_rounding() -> None:
     x = normal(64, dtype=torch.bfloat16)
     result, shadow = shadowed(lambda: ((x * 1.1 + 0.3) * 0.7).sin().sum())

@@ -61,12 +61,15 @@ SELECTING_POOLS = {
 }
 
 # Right up to a sign or phase that the algorithm chooses: a replay may choose another, so there is none.
-GAUGED = frozenset({"_linalg_eigh", "linalg_eig", "_linalg_eigvals", "_linalg_svd", "geqrf", "lobpcg"})
+GAUGED = frozenset({"linalg_eig", "_linalg_eigvals", "geqrf", "lobpcg"})
+
+# Position of the values, which are unique and sorted; of the vectors only a sign or phase is free.
+SPECTRAL = {"_linalg_eigh": 0, "_linalg_svd": 1}
 
 # Accumulate, but are no sums of products of their operands: the operator on magnitudes says nothing of how far another order of sums moves it
 # (a softmax of 1e-9 is not uncertain by eps; the inverse of the magnitudes may be anything).
 UNSUMMED = _words(
-    """_softmax softmax _safe_softmax cholesky_inverse cholesky_solve lu_solve triangular_solve geqrf ormqr orgqr householder_product
+    """_softmax softmax _safe_softmax _linalg_eigh _linalg_svd cholesky_inverse cholesky_solve lu_solve triangular_solve geqrf ormqr orgqr householder_product
     _linalg_det _linalg_slogdet _linalg_solve_ex linalg_solve_triangular linalg_cholesky_ex linalg_inv_ex linalg_ldl_factor_ex linalg_ldl_solve
     linalg_lstsq linalg_lu linalg_lu_factor_ex linalg_lu_solve linalg_matrix_exp linalg_pinv linalg_qr linalg_householder_product"""
 )

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .node import SELECTING, SELECTING_POOLS, Node, floating, mapped, tensors_in
+from .node import SELECTING, SELECTING_POOLS, SPECTRAL, Node, floating, mapped, tensors_in
 
 Substitute = Callable[[Tensor], Tensor]
 
@@ -51,6 +51,8 @@ def replay(node: Node, substitute: Substitute, results: list[Tensor], fresh: lis
                 written = {id(t) for t in node.written}
                 stand: Substitute = lambda t: substitute(t) if floating(t) or id(t) in written else t  # noqa: E731
                 values = called(node, stand, wide, fresh, _constants(node, results))
+                if node.operator.base in SPECTRAL and len(values) == len(results):
+                    values = _aligned(values, results, SPECTRAL[node.operator.base])
         except Exception as error:
             raise ReplayError("raised") from error
     if len(values) != len(results):
@@ -106,6 +108,19 @@ def wide(dtype: torch.dtype) -> torch.dtype:
     if dtype.is_complex:
         return torch.complex128
     return torch.float64 if dtype.is_floating_point else dtype
+
+
+def _aligned(values: list[Tensor], results: list[Tensor], spectrum: int) -> list[Tensor]:
+    """Vectors with the sign or phase of the primal's: columns beside the values, rows where they follow them (``Vh``)."""
+    aligned = list(values)
+    for i, (value, result) in enumerate(zip(values, results, strict=True)):
+        if i == spectrum or value.shape != result.shape or value.dim() < 2:
+            continue
+        dim = -1 if i > spectrum > 0 else -2
+        # conj() would only set a bit, which nobody reads inside a dispatch mode
+        along = (torch.conj_physical(value) * upcast(result)).sum(dim, keepdim=True)
+        aligned[i] = value * torch.where(along == 0, torch.ones_like(along), torch.sgn(along))
+    return aligned
 
 
 def _selects(node: Node, results: list[Tensor]) -> bool:

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .choices import Choices
 from .exactness import equal, exact_elements, is_whole
 from .image import Images, image_of
-from .node import FACTORIES, HALVES, Node, abstract, desugars, floating, plain, storage_key
+from .node import FACTORIES, HALVES, SPECTRAL, Node, abstract, desugars, floating, plain, storage_key
 from .operands import Operands
 from .replay import ReplayError, replay, upcast
 
@@ -170,7 +170,10 @@ class Shadow(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._from_primal(node, results, exact=not node.operator.gauged)
             return output
         try:
-            self._decide(node, call, results, fresh)
+            if node.operator.base in SPECTRAL:
+                self._spectrum(node, call, results, fresh)
+            else:
+                self._decide(node, call, results, fresh)
         except Exception as error:
             why = error.args[0] if isinstance(error, ReplayError) else type(error).__name__
             self._counts[f"{why} {node.operator.name}"] += 1
@@ -184,6 +187,13 @@ class Shadow(TorchDispatchMode):  # type: ignore[no-untyped-call]
         exact = whole and self._operands_exact(node)
         for result, value in zip(results, values, strict=True):
             self._keep(result, value, exact=exact)
+
+    def _spectrum(self, node: Node, call: _Call, results: list[Tensor], fresh: list[int]) -> None:
+        """Values from the replay; vectors from the primal, since those of nearly equal values may be any basis."""
+        values, _ = call.replayed(results, fresh)
+        self._from_primal(node, results, exact=False)
+        position = SPECTRAL[node.operator.base]
+        self._keep(results[position], values[position], exact=False)
 
     def _keep(self, result: Tensor, value: Tensor, *, exact: bool) -> None:
         if not floating(result):
