@@ -211,3 +211,42 @@ class Campaign:
     def to_json(self) -> dict[str, JSON]:
         """Plain JSON, every field."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LlmCall:
+    """One call to an LLM endpoint (``store.llm_calls.Asked`` says what the fields mean), and what became of the program it brought.
+
+    verdict: outcome of the oracle; None while, or because, it was not judged
+    finding: what its program was kept as
+    """
+
+    id: int
+    at: str
+    purpose: str
+    prompt: str
+    model: str
+    answered_by: str
+    host: str
+    key: str
+    parameters: Mapping[str, JSON]
+    outcome: str
+    detail: str
+    finish: str
+    seed: str
+    characteristic: str
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    milliseconds: int
+    tries: int
+    cost: float | None
+    replayed: bool
+    verdict: str | None = None
+    finding: int | None = None
+    parent: int | None = None
+    campaign: int | None = None
+
+    def to_json(self) -> dict[str, JSON]:
+        """Plain JSON, every field."""
+        return asdict(self)

@@ -119,6 +119,29 @@ CREATE VIEW bucket_sizes AS
     FROM buckets b JOIN findings f ON f.bucket_id = b.id AND f.deleted IS NULL GROUP BY b.id;
 """
 
+_SIGHTINGS = """
+CREATE TABLE identity (uid TEXT NOT NULL);
+INSERT INTO identity (uid) VALUES (lower(hex(randomblob(12))));
+CREATE TABLE sightings (
+    finding_id INTEGER NOT NULL REFERENCES findings(id), store TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (finding_id, store)
+) WITHOUT ROWID;
+"""
+"""How often other stores saw a finding, so that importing one twice counts it once; this store's own share is the rest of ``findings.count``."""
+
+_LLM_CALLS = """
+CREATE TABLE llm_calls (
+    id INTEGER PRIMARY KEY, at TEXT NOT NULL, campaign_id INTEGER REFERENCES campaigns(id), parent_id INTEGER REFERENCES llm_calls(id),
+    purpose TEXT NOT NULL, prompt TEXT NOT NULL, key TEXT NOT NULL, model TEXT NOT NULL, answered_by TEXT NOT NULL, host TEXT NOT NULL,
+    parameters TEXT NOT NULL, seed TEXT NOT NULL, characteristic TEXT NOT NULL,
+    prompt_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
+    milliseconds INTEGER NOT NULL, tries INTEGER NOT NULL, finish TEXT NOT NULL, outcome TEXT NOT NULL, detail TEXT NOT NULL, cost REAL,
+    replayed INTEGER NOT NULL, verdict TEXT, finding_id INTEGER REFERENCES findings(id),
+    messages_id INTEGER NOT NULL REFERENCES blobs(id), answer_id INTEGER REFERENCES blobs(id)
+);
+CREATE INDEX llm_calls_key ON llm_calls(key);
+CREATE INDEX llm_calls_campaign ON llm_calls(campaign_id);
+"""
+
 
 def prepare(connection: Connection) -> None:
     """Bring the file up to date, or say why that cannot be: newer than us, somebody else's, or older and read-only."""
@@ -163,7 +186,19 @@ def _first(db: Database) -> None:
     _script(db.conn, _FIRST)
 
 
-MIGRATIONS: tuple[tuple[str, Callable[[Database], None]], ...] = (("0001_first", _first),)
+def _sightings(db: Database) -> None:
+    _script(db.conn, _SIGHTINGS)
+
+
+def _llm_calls(db: Database) -> None:
+    _script(db.conn, _LLM_CALLS)
+
+
+MIGRATIONS: tuple[tuple[str, Callable[[Database], None]], ...] = (
+    ("0001_first", _first),
+    ("0002_sightings", _sightings),
+    ("0003_llm_calls", _llm_calls),
+)
 """In order, forward only: append, never change one that a release has brought to people."""
 
 

@@ -12,10 +12,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from store import blobs, buckets, campaigns, events, filters, findings, jobs, labels, memo, reductions, runs, schema, states, undo
+from store import (
+    blobs,
+    buckets,
+    campaigns,
+    events,
+    filters,
+    findings,
+    jobs,
+    labels,
+    llm_calls,
+    memo,
+    reductions,
+    runs,
+    schema,
+    states,
+    undo,
+)
 from store.connect import BUSY_SECONDS, Connection
 from store.records import JSON, Program, Signature, State, Verdict
-from store.rows import BucketRow, Campaign, Event, FindingRow, Job, JobKind, JobState, Run, Worker
+from store.llm_calls import Asked
+from store.rows import BucketRow, Campaign, Event, FindingRow, Job, JobKind, JobState, LlmCall, Run, Worker
 
 WORKER = "work"
 """The actor of what happens by itself."""
@@ -376,3 +393,33 @@ class Store:
         """Remember a verdict's JSON; the oldest are forgotten beyond ``memo.LIMIT``."""
         with self._connection.write() as c:
             memo.put(c, key, verdict)
+    def add_llm_call(self, asked: Asked) -> int:
+        """Keep a call to an LLM endpoint; returns its id."""
+        with self._connection.write() as c:
+            return llm_calls.add(c, asked)
+
+    def judge_llm_call(self, call_id: int, verdict: str, finding: int | None = None) -> None:
+        """Note what the oracle said of the program that a call brought, and the finding it was kept as."""
+        with self._connection.write() as c:
+            llm_calls.judged(c, call_id, verdict, finding)
+
+    def answered_llm_call(self, key: str, nth: int = 0) -> LlmCall | None:
+        """The ``nth`` real call of that key that brought an answer, oldest first, or None."""
+        with self._connection.read() as c:
+            return llm_calls.answered(c, key, nth)
+
+    def llm_answer(self, call_id: int) -> str:
+        """The raw answer of a call, empty when it brought none."""
+        with self._connection.read() as c:
+            return llm_calls.answer(c, call_id)
+
+    def llm_calls(self, campaign: int | None = None, limit: int | None = None) -> list[LlmCall]:
+        """Calls to LLM endpoints, newest first."""
+        with self._connection.read() as c:
+            return llm_calls.listed(c, campaign, limit)
+
+    def llm_tally(self, by: str, campaign: int | None = None) -> list[dict[str, JSON]]:
+        """Calls, tokens, time and cost per value of ``by`` (one of ``llm_calls.GROUPS``)."""
+        with self._connection.read() as c:
+            return llm_calls.tally(c, by, campaign)
+

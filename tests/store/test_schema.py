@@ -21,7 +21,7 @@ def filled(path, make):
 
 def later(monkeypatch, change):
     """A workbench that knows one migration more."""
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, ("0002_next", change)))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, ("9999_next", change)))
 
 
 def test_older_store_is_migrated_once_and_keeps_everything(filled, monkeypatch):
@@ -33,7 +33,7 @@ def test_older_store_is_migrated_once_and_keeps_everything(filled, monkeypatch):
             store.redo("ann")
     raw = sqlite3.connect(filled)
     assert raw.execute("SELECT DISTINCT severity FROM findings").fetchall() == [("high",)]
-    assert [row[0] for row in raw.execute("SELECT name FROM _sqlite_migrations ORDER BY id")] == ["0001_first", "0002_next"]
+    assert [row[0] for row in raw.execute("SELECT name FROM _sqlite_migrations ORDER BY id")] == [*(name for name, _ in schema.MIGRATIONS)]
     raw.close()
 
 
@@ -60,7 +60,7 @@ def test_older_store_is_not_migrated_by_reading(filled, monkeypatch):
 def test_other_sqlite_tools_see_plain_tables_integer_ids_iso_times_and_views(filled):
     raw = sqlite3.connect(filled)
     names = {row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    for table in ("findings", "buckets", "signatures", "events", "jobs", "runs", "campaigns", "blobs", "workers", "memo"):
+    for table in ("findings", "buckets", "signatures", "events", "jobs", "runs", "campaigns", "blobs", "workers", "memo", "llm_calls"):
         assert table in names
         columns = {row[1]: row for row in raw.execute(f"PRAGMA table_info({table})")}
         assert columns["id"][2] == "INTEGER"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from store.records import JSON
-from workbench.commands.options import db_option, emit, json_option
+from workbench.commands.options import database, db_option, emit, json_option
 from workbench.commands.reading import reading, table
 
 BY = ("state", "stage", "symptom", "code", "dtype", "reduction")
@@ -19,6 +21,7 @@ BY = ("state", "stage", "symptom", "code", "dtype", "reduction")
 def command(query: tuple[str, ...], by: tuple[str, ...], db: str | None, *, as_json: bool) -> None:
     """Count findings that match QUERY, jobs, and what campaigns did."""
     text = " ".join(query)
+    _upgrade(db)
     with reading(db) as store:
         tallies = {name: store.tally(name, text) for name in by or BY}
         found, buckets = store.count(text), len(store.tally("bucket", text))
@@ -38,6 +41,15 @@ def command(query: tuple[str, ...], by: tuple[str, ...], db: str | None, *, as_j
     if campaigns:
         told = [[str(c.id), c.state, c.started[:16].replace("T", " "), _numbers(c.counters)] for c in campaigns]
         table(["campaign", "state", "started", "counters"], told, flexible=3)
+
+
+def _upgrade(db: str | None) -> None:
+    """Bring the store of an older workbench up to date; what only reads it asks for this."""
+    from store import open_store
+
+    path = database(db)
+    if path.exists() and path.stat().st_size and os.access(path, os.W_OK):
+        open_store(path).close()
 
 
 def _numbers(counters: JSON) -> str:
