@@ -72,8 +72,11 @@ class Connection:
             yield self._raw
 
     @contextmanager
-    def write(self, *, migrating: bool = False) -> Iterator[sqlite3.Connection]:
-        """One transaction: kept whole when the block ends, gone whole when it raises. Blocks may nest; the outermost decides."""
+    def write(self, *, migrating: bool = False, keep: bool = True) -> Iterator[sqlite3.Connection]:
+        """One transaction: kept whole when the block ends, gone whole when it raises. Blocks may nest; the outermost decides.
+
+        ``keep=False``: gone in any case, to see what would be.
+        """
         with self._lock, self.explained():
             self._check_open()
             if self._raw.in_transaction:
@@ -85,11 +88,21 @@ class Connection:
                 if not migrating:
                     self._check_version()
                 yield self._raw
-                self._raw.execute("COMMIT")
+                self._raw.execute("COMMIT" if keep else "ROLLBACK")
             except BaseException:
                 with suppress(sqlite3.Error):  # a full disk has ended the transaction already
                     self._raw.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """The connection for reading several statements that all see one state of the file."""
+        with self.read() as c:
+            c.execute("BEGIN")
+            try:
+                yield c
+            finally:
+                c.execute("ROLLBACK")
 
     def data_version(self) -> int:
         """Changes only when another connection has committed."""
@@ -107,6 +120,15 @@ class Connection:
         except BaseException:
             target.unlink(missing_ok=True)
             raise
+
+    def shrink(self) -> int:
+        """Give the space of what was forgotten back to the disk; by how many bytes the file shrank."""
+        before = self.path.stat().st_size
+        with self._lock, self.explained():
+            self._check_same_file()
+            self._raw.execute("VACUUM")
+            self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return max(0, before - self.path.stat().st_size)
 
     def close(self) -> None:
         """Let go of the file."""

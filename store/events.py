@@ -52,9 +52,9 @@ def _storable(text: str) -> str:
 
 
 def history(c: sqlite3.Connection, finding_id: int | None, limit: int | None) -> list[Event]:
-    """Events of one finding or of all, newest first."""
-    where, params = ("WHERE finding_id = ?", [finding_id]) if finding_id is not None else ("", [])
-    found = c.execute(f"SELECT * FROM events {where} ORDER BY id DESC LIMIT ?", [*params, -1 if limit is None else limit])
+    """Events of one finding by time, or of all as they came (an import brings older ones), newest first."""
+    where, params, order = ("WHERE finding_id = ?", [finding_id], "at DESC, id DESC") if finding_id is not None else ("", [], "id DESC")
+    found = c.execute(f"SELECT * FROM events {where} ORDER BY {order} LIMIT ?", [*params, -1 if limit is None else limit])
     return [as_event(row) for row in found]
 
 

@@ -42,8 +42,7 @@ class Found:
     @property
     def uid(self) -> str:
         """The same in every store: hash of the program and of what its configuration changes."""
-        text = self.program.sha + canonical(self.program.configuration.non_default())
-        return hashlib.sha256(text.encode()).hexdigest()[:24]
+        return uid_of(self.program)
 
     @property
     def trigger(self) -> str:
@@ -52,6 +51,11 @@ class Found:
             match = _CODE.match(self.characteristic or "")
             return match[1].upper() if match else ""
         return self.code.upper()
+
+
+def uid_of(program: Program) -> str:
+    """The number-free name of a finding with this program: hash of its source and of what its configuration changes."""
+    return hashlib.sha256((program.sha + canonical(program.configuration.non_default())).encode()).hexdigest()[:24]
 
 
 def add(c: sqlite3.Connection, found: Found) -> FindingRow:

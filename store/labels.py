@@ -24,7 +24,9 @@ def label(c: sqlite3.Connection, ids: Sequence[int], add: Sequence[str], remove:
     return [row["id"] for row in changes.current(c, ids, ("labels",)) if put(c, step, row["id"], wanted, unwanted)]
 
 
-def put(c: sqlite3.Connection, step: Step, finding_id: int, add: Collection[str], remove: Collection[str]) -> bool:
+def put(
+    c: sqlite3.Connection, step: Step, finding_id: int, add: Collection[str], remove: Collection[str], *, kind: str = "label"
+) -> bool:
     """One finding; the event says only what really changed, so that undo leaves other people's labels alone."""
     have = set(json.loads(c.execute("SELECT labels FROM findings WHERE id = ?", (finding_id,)).fetchone()[0]))
     on, off = set(add) - have, set(remove) & have
@@ -34,7 +36,7 @@ def put(c: sqlite3.Connection, step: Step, finding_id: int, add: Collection[str]
     c.executemany("DELETE FROM finding_labels WHERE label = ? AND finding_id = ?", [(text, finding_id) for text in sorted(off)])
     after = json.dumps(sorted((have | on) - off), ensure_ascii=False)
     c.execute("UPDATE findings SET labels = ? WHERE id = ?", (after, finding_id))
-    step.record(c, "label", finding_id, {"labels": sorted(off)}, {"labels": sorted(on)})
+    step.record(c, kind, finding_id, {"labels": sorted(off)}, {"labels": sorted(on)})
     return True
 
 

@@ -295,6 +295,18 @@ class Signature:
         ]
         return " | ".join(parts)
 
+    @classmethod
+    def from_text(cls, text: str, *, final: bool) -> Self:
+        """A signature whose ``text()`` is this one; skeleton items that hold spaces come apart, which nothing compares."""
+        stage, guilty, symptoms, skeleton = (*text.split(" | ", 3), "", "", "", "")[:4]
+        return cls(
+            Stage(stage) if stage != "-" else None,
+            guilty if guilty != "-" else None,
+            tuple(Symptom(s) for s in symptoms.split("+") if s),
+            tuple(skeleton.split(" ")) if skeleton else (),
+            final,
+        )
+
     def to_json(self) -> dict[str, JSON]:
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
 

@@ -162,8 +162,8 @@ class Event:
     """One line of history. Events are only ever appended; undo appends too.
 
     step:   events of one action share it; it is what undo takes back
-    kind:   ``created state label assignee title deleted bucket signature reduced verified``
-    undoes: the step that this one takes back (an undo, or the redo of an undo), else None
+    kind:   ``created state label assignee title deleted bucket signature reduced verified imported``
+    undoes: the step that this one takes back (an undo, or the redo of an undo), else None; 0: a step of another store
     """
 
     id: int
@@ -194,6 +194,50 @@ class Run:
     torch: str
     seconds: float
     at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What an import of another store did.
+
+    new:       findings that were not here
+    known:     findings that were
+    changed:   known findings that took over a later decision (state, label, title, assignee)
+    reduced:   known findings that took over a reduced program
+    deleted:   findings of theirs that are deleted here and stay so
+    events, runs: history and judgements that were not here
+    buckets:   new buckets
+    conflicts: sentences about what could not be brought together and was left as it is here
+    """
+
+    new: int = 0
+    known: int = 0
+    changed: int = 0
+    reduced: int = 0
+    deleted: int = 0
+    events: int = 0
+    runs: int = 0
+    buckets: int = 0
+    conflicts: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, JSON]:
+        """Plain JSON, every field."""
+        return {**asdict(self), "conflicts": list(self.conflicts)}
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What a pruning forgot, or would forget. ``bytes``: by how much the file shrank; 0 for a dry run."""
+
+    findings: int = 0
+    jobs: int = 0
+    texts: int = 0
+    memo: int = 0
+    bytes: int = 0
+
+    def to_json(self) -> dict[str, JSON]:
+        """Plain JSON, every field."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

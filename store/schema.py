@@ -167,6 +167,15 @@ def prepare(connection: Connection) -> None:
         connection.use_wal()
 
 
+def is_older(connection: Connection) -> bool:
+    """Whether the file is a store that lacks migrations; StoreError for somebody else's database or a newer store."""
+    known = [name for name, _ in MIGRATIONS]
+    with connection.read() as c:
+        applied = _applied(c, connection)
+    _refuse_newer(applied, known, connection)
+    return bool(applied) and applied != known
+
+
 def _migrate(connection: Connection, known: list[str]) -> None:
     """All pending migrations in one transaction, so that two processes that start at once do not both run them."""
     from sqlite_utils import Database  # here: 0.07 s that only a migration needs

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,6 +24,8 @@ from store import (
     labels,
     llm_calls,
     memo,
+    merging,
+    pruning,
     reductions,
     runs,
     schema,
@@ -30,9 +33,10 @@ from store import (
     undo,
 )
 from store.connect import BUSY_SECONDS, Connection
-from store.records import JSON, Program, Signature, State, Verdict
+from store.errors import StoreError
 from store.llm_calls import Asked
-from store.rows import BucketRow, Campaign, Event, FindingRow, Job, JobKind, JobState, LlmCall, Run, Worker
+from store.records import JSON, Program, Signature, State, Verdict
+from store.rows import BucketRow, Campaign, Event, FindingRow, Job, JobKind, JobState, LlmCall, Merged, Pruned, Run, Worker
 
 WORKER = "work"
 """The actor of what happens by itself."""
@@ -121,6 +125,11 @@ class Store:
         """One finding; NotFoundError if there is none of that id or it is deleted."""
         with self._connection.read() as c:
             return findings.get(c, finding_id)
+
+    def known(self, uid: str) -> bool:
+        """Whether there is a finding of this ``uid`` (``findings.uid_of``), also a deleted one."""
+        with self._connection.read() as c:
+            return c.execute("SELECT 1 FROM findings WHERE uid = ?", (uid,)).fetchone() is not None
 
     def find(self, query: str = "", *, limit: int | None = None, offset: int = 0, order: str = "-id") -> list[FindingRow]:
         """Findings that match the filter ``query`` (``store.query``), newest first.
@@ -246,6 +255,27 @@ class Store:
         """Move findings into a bucket of their own; returns its id. One undo step."""
         with self._connection.write() as c:
             return buckets.split(c, ids, actor=actor, why=why)
+
+    # other stores
+
+    def merge(self, other: Store, *, actor: str, why: str = "") -> Merged:
+        """Bring every finding of ``other`` here with its labels, states, history, runs, reduction and bucket. One undo step.
+
+        By content: known findings are counted together, and the later decision holds. Merging the same store again changes nothing.
+        """
+        if other.path.exists() and other.path.samefile(self.path):
+            raise StoreError(f"{other.path} is this store itself", "name another one")
+        with other._connection.snapshot() as theirs, self._connection.write() as c:
+            return merging.merge(c, theirs, actor=actor, why=why)
+
+    def prune(self, older_than: float, *, dry: bool = False) -> Pruned:
+        """Forget for good what was deleted or finished more than ``older_than`` seconds ago, and shrink the file; ``dry``: only say what.
+
+        Deleted findings go with their history (undo brings them back no more), finished jobs, texts that nothing names, the oracle's memory.
+        """
+        with self._connection.write(keep=not dry) as c:
+            forgotten = pruning.forget(c, older_than)
+        return forgotten if dry else replace(forgotten, bytes=self._connection.shrink())
 
     # what the oracle and the reducer add
 
@@ -384,15 +414,6 @@ class Store:
         with self._connection.read() as c:
             return campaigns.listed(c, limit)
 
-    def memo_get(self, key: str) -> dict[str, JSON] | None:
-        """What ``memo_put`` kept under ``key``, or None."""
-        with self._connection.read() as c:
-            return memo.get(c, key)
-
-    def memo_put(self, key: str, verdict: Mapping[str, JSON]) -> None:
-        """Remember a verdict's JSON; the oldest are forgotten beyond ``memo.LIMIT``."""
-        with self._connection.write() as c:
-            memo.put(c, key, verdict)
     def add_llm_call(self, asked: Asked) -> int:
         """Keep a call to an LLM endpoint; returns its id."""
         with self._connection.write() as c:
@@ -423,3 +444,12 @@ class Store:
         with self._connection.read() as c:
             return llm_calls.tally(c, by, campaign)
 
+    def memo_get(self, key: str) -> dict[str, JSON] | None:
+        """What ``memo_put`` kept under ``key``, or None."""
+        with self._connection.read() as c:
+            return memo.get(c, key)
+
+    def memo_put(self, key: str, verdict: Mapping[str, JSON]) -> None:
+        """Remember a verdict's JSON; the oldest are forgotten beyond ``memo.LIMIT``."""
+        with self._connection.write() as c:
+            memo.put(c, key, verdict)

@@ -73,8 +73,8 @@ def _revert(c: sqlite3.Connection, step: Step, event: Event) -> bool:
         return _revert_signature(c, step, event)
     if event.finding_id is None:
         return False
-    if event.kind == "label":
-        return labels.put(c, step, event.finding_id, event.before["labels"], event.after["labels"])
+    if "labels" in event.after:
+        return labels.put(c, step, event.finding_id, event.before["labels"], event.after["labels"], kind=event.kind)
     row = changes.current(c, [event.finding_id], tuple(event.after), deleted=True)[0]
     if {name: row[name] for name in event.after} != event.after:
         return False
