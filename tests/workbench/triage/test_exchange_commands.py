@@ -1,0 +1,101 @@
+"""import, backup and prune on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from store import Store, open_store
+from store.records import State
+from workbench.cli import group
+from workbench.errors import StoreError, WorkbenchError
+
+AGREES = "import torch\n\n\ndef fn(x):\n    return x + 1\n\n\ndef get_inputs():\n    return [torch.ones(3)]\n"
+DIFFERS = "import torch\n\n\ndef fn(x):\n    return x + 1 if torch.compiler.is_compiling() else x\n\n\ndef get_inputs():\n    return [torch.ones(3)]\n"
+
+
+def run(db: Path, *words: str, wanted: type[BaseException] | None = None) -> Result:
+    result = CliRunner().invoke(group, ["--db", str(db), *words])
+    if wanted is not None:
+        assert isinstance(result.exception, wanted), result.output
+    else:
+        assert result.exit_code == 0, result.output
+    return result
+
+
+def test_a_store_is_imported_and_undo_takes_it_back(db: Path, tmp_path: Path, filled: Callable[[Store, int, int], None]):
+    other = tmp_path / "other.db"
+    with open_store(other) as store:
+        filled(store, 3, 100)
+        store.label([1], add=["theirs"], actor="bob")
+    document = json.loads(run(db, "import", str(other), "--json").stdout)[0]
+    assert (document["new"], document["known"], document["source"]) == (3, 0, str(other))
+    with open_store(db) as store:
+        assert store.count() == 43
+        assert store.count("label:theirs") == 1
+    assert "0 new findings" in run(db, "import", str(other)).stderr
+    run(db, "undo")
+    run(db, "undo", "--redo")
+    with open_store(db) as store:
+        assert store.count() == 43
+
+
+def test_what_is_no_store_and_no_program_is_said(db: Path, tmp_path: Path):
+    assert "no such file" in run(db, "import", str(tmp_path / "none"), wanted=WorkbenchError).exception.message
+    (tmp_path / "empty").mkdir()
+    assert "no Python file" in run(db, "import", str(tmp_path / "empty"), wanted=WorkbenchError).exception.message
+    foreign = tmp_path / "foreign.db"
+    import sqlite3
+
+    raw = sqlite3.connect(foreign)
+    raw.execute("CREATE TABLE x (y)")
+    raw.commit()
+    raw.close()
+    assert "something else" in run(db, "import", str(foreign), wanted=StoreError).exception.message
+    assert "this store itself" in run(db, "import", str(db), wanted=StoreError).exception.message
+
+
+@pytest.mark.torch
+def test_a_folder_is_judged_each_content_once(tmp_path: Path):
+    folder, db = tmp_path / "programs", tmp_path / "new.db"
+    folder.mkdir()
+    for name, text in (("a", AGREES), ("b", DIFFERS), ("b2", DIFFERS), ("c", "def (")):
+        (folder / f"{name}.py").write_text(text)
+    document = json.loads(run(db, "import", str(folder), "--json", "--reduce").stdout)[0]
+    assert (document["judged"], document["known"], document["unreadable"]) == (2, 1, 1)
+    assert document["verdicts"] == {"agree": 1, "mismatch": 1}
+    with open_store(db) as store:
+        (row,) = store.find()
+        assert (row.origin, row.seed, row.count) == ("import", "b", 1)
+        assert [j.finding_id for j in store.jobs()] == [row.id]
+        assert store.verdict(row.id).torch
+        store.set_state([row.id], State.EXPECTED, actor="ann")
+    again = json.loads(run(db, "import", str(folder), "--json").stdout)[0]
+    assert (again["known"], again["findings"]) == (2, [])
+    with open_store(db) as store:
+        assert [(r.count, r.state) for r in store.find()] == [(1, State.EXPECTED)]
+
+
+def test_backup_prints_the_path_of_a_whole_store_and_overwrites_nothing(db: Path, tmp_path: Path):
+    path = Path(run(db, "backup").stdout.strip())
+    assert path.parent == db.parent
+    with open_store(path, readonly=True) as store:
+        assert store.count() == 40
+    assert "exists already" in run(db, "backup", str(path), wanted=StoreError).exception.message
+
+
+def test_prune_asks_looks_and_forgets(db: Path):
+    run(db, "delete", "1", "2", "--yes")
+    assert "--yes" in run(db, "prune", wanted=WorkbenchError).exception.hint
+    assert "would forget 0 deleted findings" in run(db, "prune", "--dry-run").stderr
+    assert "would forget 2 deleted findings" in run(db, "prune", "--dry-run", "--older", "0m").stderr
+    run(db, "undo")
+    run(db, "delete", "1", "2", "--yes")
+    assert json.loads(run(db, "prune", "--older", "0m", "--yes", "--json").stdout)["findings"] == 2
+    with open_store(db) as store:
+        assert store.count() == 38
+    assert "no age" in run(db, "prune", "--older", "soon", wanted=WorkbenchError).exception.message
