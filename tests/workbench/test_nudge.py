@@ -162,6 +162,16 @@ def test_another_order_of_a_cancelling_sum_is_within_reach(program: Program, oth
     assert outside(program, result) == 0
 
 
+def test_a_distance_by_products_of_many_rows_is_uncertain_near_zero_and_that_of_few_is_not() -> None:
+    """ATen multiplies matrices from 26 rows on: next to zero lies the root of what x*x + y*y - 2*x*y rounds to, and nothing larger."""
+    few, many = normal(25, 3), normal(40, 3)
+    apart = torch.cdist(many, many) + 3e-4 * torch.eye(40)
+    assert outside(lambda: torch.cdist(many, many), apart) == 0
+    assert outside(lambda: torch.cdist(many, many), apart + 3e-3 * torch.eye(40)) == 40
+    assert outside(lambda: torch.cdist(many, many), apart + 1e-3 * (apart > 1)) == int((apart > 1).sum())
+    assert outside(lambda: torch.cdist(few, few), torch.cdist(few, few) + 3e-4 * torch.eye(25)) == 25
+
+
 def test_values_of_a_singular_matrix_move_as_far_as_its_rounding() -> None:  # pytorch#150114: the condition number of a matrix of ones
     x = torch.full((2, 2), 1.0)
     low, high = bounds(lambda: torch.linalg.cond(torch.atan(x)))

@@ -17,7 +17,7 @@ from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
 from workbench.oracle.script import examine_script
 from workbench.oracle.warn import warnings_of
 
-VERSION = 3
+VERSION = 4
 """Counts every change that can change a verdict; part of the memo's key."""
 MOST_DIFFERENCES = 64
 UNRAISED = ("InvalidProgram", "ConfigurationError")
@@ -224,15 +224,20 @@ class _Examination:
         return tuple(difference(d, shadow) for d in found[:MOST_DIFFERENCES])
 
     def _shadow(self) -> Observation | None:
+        """The shadow with its images; those of a run that raised are of values on the way."""
+        shadow = self._watched()
+        return shadow if shadow is not None and shadow.outcome == "returned" else None
+
+    def _watched(self) -> Observation | None:
+        """The shadow with its warnings, also where eager raises: what it read until then may be the reason."""
         try:
-            shadow = self._runs.shadow()
+            return self._runs.shadow()
         except UndecidedError:
             return None
-        return shadow if shadow.outcome == "returned" else None
 
     def _warnings(self, comparison: Comparison | None) -> tuple[Warning, ...]:
         needs_shadow = comparison is not None and bool(comparison.found)
-        return warnings_of(self._runs, comparison, self._shadow() if needs_shadow else None)
+        return warnings_of(self._runs, comparison, self._watched() if needs_shadow else None)
 
     def _finding(
         self,
@@ -247,7 +252,7 @@ class _Examination:
             outcome,
             reason,
             symptoms,
-            warnings_of(self._runs, comparison, self._shadow()),
+            warnings_of(self._runs, comparison, self._watched()),
             stage=ladder.stage,
             configuration=self._configuration,
             ladder=ladder.outcomes,

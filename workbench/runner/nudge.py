@@ -19,6 +19,8 @@ from .node import DECISIONS, FACTORIES, Node, abstract, desugars, floating, plai
 from .replay import ReplayError, replay, upcast
 
 SPREADS = frozenset({"var", "std", "var_mean", "std_mean"})
+MANY_ROWS = 25
+"""ATen's own limit, above which ``cdist`` multiplies matrices unless told otherwise."""
 
 
 class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -103,6 +105,8 @@ class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 return None
             if node.operator.base in SPREADS and not any(t.is_complex() for t in before.operands):
                 return self._spread(node, again, inner)
+            if _by_products(node):
+                return [_far(before.operands, results[0], steps)]
             sizes = magnitudes(again)
             if sizes is None:
                 self.counts["failed"] += 1
@@ -186,6 +190,25 @@ def _within(result: Tensor, size: Tensor, steps: _Steps) -> Tensor:
     if wide.is_complex():
         return wide + torch.complex(steps.like(reach) * reach, steps.like(reach) * reach)
     return wide + steps.like(wide) * reach
+
+
+def _by_products(node: Node) -> bool:
+    """A distance by x*x + y*y - 2*x*y (ATen does so for many rows): near zero the root of what those three round to."""
+    if node.operator.base == "_euclidean_dist":
+        return True
+    if node.operator.base != "_cdist_forward" or node.argument("p") != 2.0:
+        return False
+    mode = node.argument("compute_mode")
+    many = any(t.dim() > 1 and t.shape[-2] > MANY_ROWS for t in node.floats)
+    return mode == 1 or (not mode and many)
+
+
+def _far(operands: Sequence[Tensor], result: Tensor, steps: _Steps) -> Tensor:
+    """Distances whose squares moved by a step of eps times all that was summed up for them."""
+    left, right = operands[0].abs(), operands[-1].abs()
+    size = left.square().sum(-1, keepdim=True) + right.square().sum(-1, keepdim=True).mT + 2 * (left @ right.mT)
+    wide = upcast(result)
+    return (wide.square() + steps.like(wide) * torch.finfo(result.dtype).eps * size).clamp(min=0.0).sqrt()
 
 
 def _write(result: Tensor, value: Tensor, exact: Tensor | None) -> None:
