@@ -11,7 +11,10 @@ from store.errors import NotFoundError
 from store.records import JSON, canonical
 from store.rows import Campaign
 
-STATES = ("running", "finished", "interrupted")
+STATES = ("running", "stopping", "finished", "interrupted")
+ENDS = ("finished", "interrupted")
+SILENT_SECONDS = 600.0
+"""A campaign that has counted nothing for so long has died without a word; asking it to stop ends it."""
 
 
 def start(c: sqlite3.Connection, settings: Mapping[str, JSON]) -> int:
@@ -32,13 +35,25 @@ def update(c: sqlite3.Connection, campaign_id: int, counters: Mapping[str, JSON]
 
 def finish(c: sqlite3.Connection, campaign_id: int, counters: Mapping[str, JSON] | None, state: str) -> None:
     """End it; without counters the last ones stay."""
-    if state not in STATES[1:]:
+    if state not in ENDS:
         raise ValueError(f"a campaign ends finished or interrupted, not {state}")
     get(c, campaign_id)
     if counters is not None:
         update(c, campaign_id, counters)
     now = times.now()
     c.execute("UPDATE campaigns SET state = ?, finished = ?, updated = ? WHERE id = ?", (state, now, now, campaign_id))
+
+
+def stop(c: sqlite3.Connection, campaign_id: int) -> bool:
+    """Ask a running campaign to end, wherever it runs: it looks every second. False when it has ended already."""
+    campaign = get(c, campaign_id)
+    if campaign.state in ENDS:
+        return False
+    if campaign.updated < times.now(-SILENT_SECONDS):
+        finish(c, campaign_id, None, "interrupted")
+        return True
+    c.execute("UPDATE campaigns SET state = 'stopping' WHERE id = ?", (campaign_id,))
+    return True
 
 
 def get(c: sqlite3.Connection, campaign_id: int) -> Campaign:

@@ -32,6 +32,7 @@ class JobKind(StrEnum):
     RECHECK = "recheck"
     GATES = "gates"
     LADDER = "ladder"
+    GRID = "grid"
 
 
 class JobState(StrEnum):
@@ -242,7 +243,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """One `workbench fuzz`: what it was asked for and its counters so far. ``state``: ``running finished interrupted``."""
+    """One `workbench fuzz`: what it was asked for and its counters so far. ``state``: ``running stopping finished interrupted``."""
 
     id: int
     state: str

@@ -404,6 +404,11 @@ class Store:
         with self._connection.write() as c:
             campaigns.finish(c, campaign_id, counters, state)
 
+    def stop_campaign(self, campaign_id: int) -> bool:
+        """Ask a running campaign to end soon and keep what is finished; False when it has ended already."""
+        with self._connection.write() as c:
+            return campaigns.stop(c, campaign_id)
+
     def campaign(self, campaign_id: int) -> Campaign:
         """One campaign; NotFoundError if there is none."""
         with self._connection.read() as c:

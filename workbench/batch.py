@@ -15,10 +15,12 @@ from store import Store
 from store.errors import StoreError
 from store.records import EXIT_CODES, JSON, Program, Verdict
 from store.rows import Job, JobKind
+from workbench.cells import CELLS, SAID, filled
 from workbench.certification import certify
 from workbench.errors import WorkbenchError
 from workbench.journal import StoreJournal
-from workbench.oracle.judge import Judge
+from workbench.oracle.judge import Demand, Judge
+from workbench.oracle.runs import Setting
 from workbench.reduction import Reduced, Reducer, summary
 from workbench.servers import Pool
 from workbench.signature import signature
@@ -81,6 +83,23 @@ class Batch:
         self.store.add_run(finding, verdict, purpose="ladder" if ladder else "recheck")
         return verdict
 
+    def grid(self, finding: int) -> dict[str, JSON]:
+        """Judge a finding's smallest program under every backend, dynamic and mode that has not been judged yet; each is kept as it comes."""
+        program = self.store.reduced(finding) or self.store.program(finding)
+        judge, asked, outcomes = Judge(self.pool), Demand(stage=False, confirm=False), dict[str, int]()
+        torch = str(self.pool.environment().get("torch", ""))
+        known = {c.cell for c in filled(program.configuration, self.store.runs(finding), self.store.events(finding)) if c.torch == torch}
+        for cell in CELLS:
+            if cell in known:
+                continue
+            if self.stopped():
+                raise Stopped
+            candidate = replace(program, configuration=cell.applied(program.configuration))
+            verdict = self.named(judge.check(candidate, demand=asked, setting=Setting(said=SAID)))
+            self.store.add_run(finding, replace(verdict, configuration=candidate.configuration), purpose=JobKind.GRID.value)
+            outcomes[verdict.outcome.value] = outcomes.get(verdict.outcome.value, 0) + 1
+        return {"cells": sum(outcomes.values()), "outcomes": outcomes}
+
     def gates(self, finding: int) -> dict[str, JSON]:
         """Run the gates of an issue draft in fresh processes."""
         from workbench.export.gates import run_gates, subject_of
@@ -99,6 +118,8 @@ class Batch:
                 return summary(reduced, job.finding_id)
             case JobKind.GATES:
                 return self.gates(job.finding_id)
+            case JobKind.GRID:
+                return self.grid(job.finding_id)
             case kind:
                 verdict = self.recheck(job.finding_id, ladder=kind is JobKind.LADDER)
                 return {"verdict": verdict.outcome.value, "exit": EXIT_CODES[verdict.outcome], "reason": verdict.reason}

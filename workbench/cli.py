@@ -13,6 +13,7 @@ import click
 
 from workbench import __version__
 from workbench.errors import WorkbenchError
+from workbench.llm import secret
 
 COMMANDS: Mapping[str, str] = {
     "check": "Judge programs eager against compiled.",
@@ -26,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "state": "Set the triage state.",
     "undo": "Undo the last change.",
     "stats": "Numbers about the store and its campaigns.",
+    "recheck": "Judge findings again, now or on another torch.",
     "delete": "Delete findings.",
     "import": "Bring in another store, or judge a folder of programs.",
     "backup": "Write a whole copy of the store.",
@@ -63,6 +65,7 @@ class LazyGroup(click.Group):
 @click.pass_context
 def group(context: click.Context, db: str | None) -> None:
     """Triage and minimization of silent correctness bugs in torch.compile."""
+    secret.hide()
     context.obj = {"db": db}
 
 

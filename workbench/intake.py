@@ -69,12 +69,13 @@ class Intake:
                 counts["known"] += 1
                 continue
             met.add(uid)
-            yield program
+            # not its path: an isolated child may not read it, and Dynamo opens the file that a program says it is from
+            yield replace(program, name=f"{ORIGIN}:{file.stem}")
 
     def _keep(self, program: Program, verdict: Verdict) -> int:
         told = signature(verdict, program.source, final=False)
         with self.store.together():
-            row = self.store.add_finding(program, verdict, signature=told, origin=ORIGIN, seed_name=Path(program.name).stem)
+            row = self.store.add_finding(program, verdict, signature=told, origin=ORIGIN, seed_name=program.name.removeprefix(f"{ORIGIN}:"))
             if self.reduce and self.store.bucket(row.bucket).members == 1:
                 self.store.enqueue(JobKind.REDUCE, row.id, actor=ORIGIN)
         return row.id

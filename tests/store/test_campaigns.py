@@ -79,3 +79,16 @@ def test_data_version_changes_when_somebody_else_has_written_and_only_then(path,
         store.add_finding(**make())
         assert watcher.data_version() != before
         assert watcher.count() == 1
+
+
+def test_a_running_campaign_is_asked_to_stop_and_a_silent_one_is_ended(store, monkeypatch):
+    running, ended, silent = store.start_campaign({}), store.start_campaign({}), store.start_campaign({})
+    store.finish_campaign(ended)
+    assert store.stop_campaign(running)
+    assert store.campaign(running).state == "stopping"
+    assert not store.stop_campaign(ended)
+    monkeypatch.setattr("store.campaigns.SILENT_SECONDS", -5.0)
+    assert store.stop_campaign(silent)
+    assert store.campaign(silent).state == "interrupted"
+    store.finish_campaign(running, {"tests": 3}, state="interrupted")
+    assert store.campaign(running).counters == {"tests": 3}

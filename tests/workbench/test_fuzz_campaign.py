@@ -200,3 +200,21 @@ def test_focus_and_only_choose_mutators():
     assert found
     assert {codes()[c] for m in found for c in m.characteristics} == {"MD"}
     assert [m.name for m in chosen(mutators(), codes(), [], ["promotion"])] == ["promotion"]
+
+
+def test_a_campaign_that_is_asked_to_stop_from_another_process_ends_soon_and_keeps_what_is_finished(tmp_path):
+    path = tmp_path / "stop.db"
+
+    def ask(pick):
+        if pick.number == 5:
+            with open_store(path) as other:
+                assert other.stop_campaign(1)
+        time.sleep(0.02)
+        return result_of(pick)
+
+    with open_store(path) as store:
+        campaign = Campaign(store, NoServers(), Settings(seed=3), list(mutators().values()), bundled(), codes(), tester=ask)
+        campaign.run()
+        row = store.campaign(1)
+        assert (row.state, campaign.stopped) == ("interrupted", True)
+        assert row.counters["tests"] >= 5

@@ -26,7 +26,7 @@ IDLE_SECONDS = 1.0
 @db_option
 @json_option
 def command(*, jobs: int, watch: bool, once: bool, python: str | None, db: str | None, as_json: bool) -> int:
-    """Consume queued jobs: reduce, recheck, gates, ladder. Several workers share one queue; each holds its job by a lease.
+    """Consume queued jobs: reduce, recheck, gates, ladder, grid. Several workers share one queue; each holds its job by a lease.
 
     Ends when the queue is empty, unless --watch. Ctrl-C puts unfinished jobs back.
     """
@@ -138,6 +138,8 @@ def _told(result: dict[str, JSON]) -> str:
         n, m = result["certified"]
         sizes = f"{result['statements_before']} -> {result['statements_after']} statements"
         return f"{sizes}, {result['oracle_calls']} oracle calls, {n} of {m} cold runs"
+    if "cells" in result:
+        return f"{result['cells']} configurations judged"
     if "gates" in result:
         return f"{sum(bool(g.get('met')) for g in result['gates'])} of {len(result['gates'])} gates met"
     return str(result.get("verdict", "done"))

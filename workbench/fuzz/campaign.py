@@ -83,12 +83,14 @@ class Campaign:
     tallies: Tallies = field(default_factory=Tallies)
     buckets: dict[int, float] = field(default_factory=dict)
     id: int = 0
+    stopped: bool = False
     _environment: Mapping[str, JSON] = field(default_factory=dict)
     _started: float = 0.0
     _known: set[str] = field(default_factory=set)
     _words: set[str] = field(default_factory=set)
     _batches: dict[int, dict[int, Tested]] = field(default_factory=dict)
     _counted: float = 0.0
+    _looked: float = 0.0
 
     def run(self) -> None:
         """Run to the end. KeyboardInterrupt goes through after what is finished is kept and the campaign closed as interrupted."""
@@ -100,7 +102,7 @@ class Campaign:
         self._started = time.monotonic()
         try:
             self._loop()
-            state = "finished"
+            state = "interrupted" if self.stopped else "finished"
         finally:
             self.tallies.elapsed = self._elapsed()
             self.store.finish_campaign(self.id, self.tallies.to_json(self.codes), state=state)
@@ -129,6 +131,7 @@ class Campaign:
                 if not waiting:
                     return
                 done, waiting = wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED)
+                self._look()
                 for future in done:
                     self._finished(future.result(), scheduler)
                 if self._time_is_up():
@@ -136,8 +139,14 @@ class Campaign:
         finally:
             workers.shutdown(wait=False, cancel_futures=True)
 
+    def _look(self) -> None:
+        """Whether somebody asked this campaign to stop (`workbench triage` does), about once a second."""
+        if self._elapsed() - self._looked > 1.0:
+            self._looked = self._elapsed()
+            self.stopped = self.store.campaign(self.id).state == "stopping"
+
     def _time_is_up(self) -> bool:
-        return self.settings.seconds is not None and self._elapsed() >= self.settings.seconds
+        return self.stopped or (self.settings.seconds is not None and self._elapsed() >= self.settings.seconds)
 
     def _picks(self, scheduler: Scheduler) -> Iterator[Pick | str]:
         """Picks in order; ``"wait"`` while the batch before the last is not finished (see ``scheduler.BATCH``)."""

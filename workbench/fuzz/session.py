@@ -38,7 +38,7 @@ def fuzz(
             if reductions is not None:
                 reductions.start()
             campaign.run()
-            if reductions is not None:
+            if reductions is not None and not campaign.stopped:
                 reductions.start(max(0, campaign.settings.jobs - 1))
                 reductions.wind_down(max(1.0, wind_down()))
         finally:

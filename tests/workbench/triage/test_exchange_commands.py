@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from store import Store, open_store
-from store.records import State
+from store.records import Outcome, Program, Signature, Stage, State, Symptom, Verdict
 from workbench.cli import group
 from workbench.errors import StoreError, WorkbenchError
 
@@ -99,3 +99,27 @@ def test_prune_asks_looks_and_forgets(db: Path):
     with open_store(db) as store:
         assert store.count() == 38
     assert "no age" in run(db, "prune", "--older", "soon", wanted=WorkbenchError).exception.message
+
+
+@pytest.mark.torch
+def test_recheck_tells_what_still_shows_regresses_what_was_fixed_and_fixes_what_is_gone(tmp_path: Path):
+    db = tmp_path / "again.db"
+    with open_store(db) as store:
+        for text in (DIFFERS, DIFFERS.replace("x + 1", "x + 2"), AGREES):
+            judged = Verdict(Outcome.MISMATCH, "differs", (Symptom.VALUE,), stage=Stage.DYNAMO, torch="2.6.0")
+            store.add_finding(Program(text), judged, signature=Signature(Stage.DYNAMO, None, (Symptom.VALUE,), ("add",)), origin="fuzz")
+        store.set_state([2], State.FIXED, actor="ann", torch="2.7.0")
+    documents = json.loads(run(db, "recheck", "--json", "--fix").stdout)
+    assert [(d["finding"], d["verdict"], d["before"], d["state"]) for d in documents] == [
+        (1, "mismatch", "new", "new"),
+        (2, "mismatch", "fixed", "regressed"),
+        (3, "agree", "new", "fixed"),
+    ]
+    with open_store(db) as store:
+        assert [r.purpose for r in store.runs(1)] == ["recheck"]
+        assert store.finding(3).fixed_torch == documents[2]["torch"]
+
+
+def test_recheck_says_when_nothing_matches(db: Path):
+    assert "no finding matches" in run(db, "recheck", "label:none-such").stderr
+    assert json.loads(run(db, "recheck", "label:none-such", "--json").stdout) == []

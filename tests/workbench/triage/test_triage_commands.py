@@ -129,7 +129,7 @@ def test_triage_without_a_terminal_names_the_commands_that_need_none(db: Path):
     assert "workbench list" in run(db, "triage", wanted=WorkbenchError).exception.hint
 
 
-@pytest.mark.parametrize("name", ["list", "show", "label", "state", "undo", "export", "delete", "stats", "triage"])
+@pytest.mark.parametrize("name", ["list", "show", "label", "state", "undo", "export", "delete", "stats", "triage", "import", "backup", "prune", "recheck"])
 def test_every_command_explains_itself(name: str):
     result = CliRunner().invoke(group, [name, "--help"])
     assert result.exit_code == 0
