@@ -142,9 +142,11 @@ def _space() -> Iterator[Check]:
 
 
 def _llm() -> Check:
-    names = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
-    said = ", ".join(f"{name} {'set' if os.environ.get(name) else 'not set'}" for name in names)
-    return Check("llm", "ok", said, "" if os.environ.get(names[0]) or os.environ.get(names[1]) else "only needed for fuzz --llm")
+    from workbench.llm import secret
+
+    given = {"OPENAI_BASE_URL": os.environ.get("OPENAI_BASE_URL"), secret.NAME: secret.key()}
+    said = ", ".join(f"{name} {'set' if value else 'not set'}" for name, value in given.items())
+    return Check("llm", "ok", said, "" if any(given.values()) else "only needed for fuzz --llm")
 
 
 MARKS = {"ok": "ok", "warning": "!!", "missing": "NO"}

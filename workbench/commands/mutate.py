@@ -7,8 +7,12 @@ from typing import Any
 
 import click
 
-from workbench.commands.options import emit, json_option
+from workbench.commands.llm import llm_options
+from workbench.commands.options import database, db_option, emit, json_option
 from workbench.errors import NotFoundError, WorkbenchError
+
+ANSWERS = 3
+"""Answers that an LLM is asked for, repair turns aside."""
 
 
 @click.command(name="mutate", short_help="Write one mutant of a program.")
@@ -18,12 +22,30 @@ from workbench.errors import NotFoundError, WorkbenchError
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Number that decides every choice.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the mutant here instead of printing it.")
 @click.option("--python", type=click.Path(), help="Interpreter with the torch to trace with (default: this one).")
+@click.option("--llm", is_flag=True, help="Let an LLM write it (needs --characteristic).")
+@llm_options
+@db_option
 @json_option
 def command(
-    *, file: Path, characteristic: str | None, only: str | None, seed: int, output: Path | None, python: str | None, as_json: bool
+    *,
+    file: Path,
+    characteristic: str | None,
+    only: str | None,
+    seed: int,
+    output: Path | None,
+    python: str | None,
+    llm: bool,
+    db: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Write one mutant of FILE that runs in eager. FILE is run, isolated, to learn its values."""
-    mutant = _mutant(file, _mutators(characteristic, only), seed, python)
+    if llm:
+        if characteristic is None or only is not None:
+            raise WorkbenchError("--llm needs --characteristic, and goes with no --mutator", "workbench characteristics list")
+        mutant = _written(file, characteristic, seed, python, db, options)
+    else:
+        mutant = _mutant(file, _mutators(characteristic, only), seed, python)
     if output is not None:
         try:
             output.write_text(mutant.program.source, encoding="utf-8")
@@ -76,3 +98,25 @@ def _mutant(file: Path, mutators: list[Any], seed: int, python: str | None) -> A
             if mutant is not None and mutant.valid:
                 return mutant
     raise WorkbenchError(f"{file}: no mutant that runs in eager in 8 tries", "does the program itself run? workbench check FILE")
+
+
+def _written(file: Path, characteristic: str, number: int, python: str | None, db: str | None, options: dict[str, Any]) -> Any:
+    """The LLM's mutant, in at most ``ANSWERS`` tries; every call is kept in the store."""
+    from store import open_store
+    from workbench.characteristics import named
+    from workbench.commands.llm import caller_of
+    from workbench.llm.author import Author
+    from workbench.seeds import folder
+    from workbench.servers import Pool
+
+    start, wanted = folder([file])[0], named(characteristic)
+    with open_store(database(db)) as store, Pool(python=python) as pool:
+        author = Author(caller_of(store, options), pool)
+        for attempt in range(ANSWERS):
+            written = author.write(wanted, start, sample=number * ANSWERS + attempt)
+            if written.mutant is not None:
+                return written.mutant
+            click.echo(f"answer {attempt + 1}: {written.outcome}: {written.problem}", err=True)
+    raise WorkbenchError(
+        f"{file}: no usable mutant in {ANSWERS} answers of {author.caller.model}", "try another --seed, another model, or go without --llm"
+    )
