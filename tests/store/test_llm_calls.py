@@ -89,3 +89,12 @@ def test_same_prompt_and_answer_are_kept_once(store, path):
     raw = sqlite3.connect(path)
     assert raw.execute("SELECT kind, count(*) FROM blobs GROUP BY kind ORDER BY kind").fetchall() == [("answer", 1), ("prompt", 1)]
     raw.close()
+
+
+def test_pruning_keeps_what_was_asked_and_answered(store, add):
+    call, finding = store.add_llm_call(asked()), add()
+    store.judge_llm_call(call, "mismatch", finding.id)
+    store.delete([finding.id], actor="ann")
+    assert store.prune(-1.0).findings == 1
+    assert store.llm_calls()[0].finding is None
+    assert store.llm_answer(call) == "an answer"

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from store.records import JSON
+from workbench.commands.llm import llm_options
 from workbench.commands.options import database, db_option, emit, jobs_option, json_option
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from store import Store
-    from workbench.fuzz.campaign import Campaign
+    from workbench.fuzz.campaign import Campaign, Settings
+    from workbench.fuzz.source import Source
+    from workbench.servers import Pool
 
 CODES = ("NT", "PO", "AM", "BV", "OS", "SR", "MD", "LC", "EN")
 
@@ -29,11 +32,14 @@ CODES = ("NT", "PO", "AM", "BV", "OS", "SR", "MD", "LC", "EN")
 @click.option("--only", multiple=True, metavar="MUTATOR", help="Only this mutator.")
 @click.option(
     "--strategy",
-    type=click.Choice(("rules", "unmutated", "random")),
+    type=click.Choice(("rules", "llm", "unmutated", "random")),
     default="rules",
     show_default=True,
-    help="rules: mutators by what they earn; random: mutators in turn; unmutated: the seeds as they are.",
+    help="rules: mutators by what they earn; random: mutators in turn; unmutated: the seeds as they are; llm: the LLM alone.",
 )
+@click.option("--llm", is_flag=True, help="An LLM writes mutants too; its share of the tests is what they earn.")
+@click.option("--llm-jobs", type=click.IntRange(1, 64), help="LLM calls at once (default: 1 on this machine, else 4).")
+@llm_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Number that decides every choice.")
 @click.option("--reduce/--no-reduce", default=True, help="Reduce the first finding of each bucket (default: yes).")
 @click.option("--python", type=click.Path(), help="Interpreter with the torch to judge (default: this one).")
@@ -52,7 +58,7 @@ def command(*, paths: tuple[Path, ...], db: str | None, as_json: bool, **options
         document = _fuzz(store, paths, options, quiet=as_json)
     if as_json:
         emit(document)
-    return 0
+    return 2 if options["strategy"] == "llm" and not document["tests"] else 0
 
 
 def _fuzz(store: Store, paths: tuple[Path, ...], options: dict[str, Any], *, quiet: bool) -> dict[str, JSON]:
@@ -74,8 +80,31 @@ def _fuzz(store: Store, paths: tuple[Path, ...], options: dict[str, Any], *, qui
     )
     with Pool(python=options["python"], jobs=settings.jobs) as pool:
         campaign = Campaign(store, pool, settings, _mutators(settings, characteristics.codes()), seeds_of(paths), characteristics.codes())
+        if options["llm"] or settings.strategy == "llm":
+            campaign.source = _source(campaign, pool, options)
         fuzz(campaign, python=options["python"], quiet=quiet)
         return report(campaign)
+
+
+def _source(campaign: Campaign, pool: Pool, options: dict[str, Any]) -> Source | None:
+    """The LLM, over the characteristics that --focus and --only leave; None, said once, when there can be none and the rules go on."""
+    from workbench.characteristics import catalogue
+    from workbench.commands.llm import caller_of
+    from workbench.llm.errors import LLMError
+    from workbench.llm.source import Questions
+
+    settings: Settings = campaign.settings
+    named = {c for m in campaign.mutators for c in m.characteristics}
+    wanted = {c.id: c for c in catalogue().values() if c.id in named and (not settings.focus or c.code in settings.focus)}
+    try:
+        caller = caller_of(campaign.store, options)
+    except LLMError as error:
+        if settings.strategy == "llm":
+            raise
+        click.echo(f"LLM: {error.message} ({error.hint}); the rules go on alone", err=True)
+        return None
+    jobs = options["llm_jobs"] or (1 if caller.endpoint.local or caller.offline else 4)
+    return Questions(caller, pool, wanted, campaign.seeds, settings.seed, jobs)
 
 
 def _mutators(settings: Any, codes: dict[str, str]) -> list[Any]:
@@ -116,4 +145,6 @@ def report(campaign: Campaign) -> dict[str, JSON]:
                 "finding": row.leader,
             }
         )
-    return {**campaign.tallies.to_json(campaign.codes), "campaign": campaign.id, "buckets": buckets}
+    asked = {row["value"]: row for row in store.llm_tally("model", campaign.id)}
+    told = {"llm": asked} if asked else {}
+    return {**campaign.tallies.to_json(campaign.codes), **told, "campaign": campaign.id, "buckets": buckets}

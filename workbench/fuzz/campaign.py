@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from store.records import JSON, LADDER, Outcome, Stage, Verdict
 from store.store import Store
 from workbench.errors import RunnerError
-from workbench.fuzz.arrival import Arrived, arrive, provisional
+from workbench.fuzz.arrival import Arrived, arrive
 from workbench.fuzz.draw import Draw
 from workbench.fuzz.mutants import Maker, Mutant, Pick
 from workbench.fuzz.mutators import Mutator
-from workbench.fuzz.scheduler import BATCH, Scheduler, reward
+from workbench.fuzz.scheduler import BATCH, Scheduler
+from workbench.fuzz.source import Earnings, Share, Source
 from workbench.fuzz.tallies import Tallies
 from workbench.fuzz.tracing import LIMITS
 from workbench.fuzz.watched import Watched
@@ -69,6 +70,7 @@ class Campaign:
     """Runs tests until its settings say stop. ``on_test`` hears of every finished test, ``on_finding`` of every stored mismatch.
 
     tester: does one test, called in worker threads; None: makes the mutant and judges it on the pool
+    source: mutants from elsewhere than the rules, which get their share of the tests
     """
 
     store: Store
@@ -80,14 +82,17 @@ class Campaign:
     on_test: Callable[[Tested], None] = lambda tested: None
     on_finding: Callable[[Arrived], None] = lambda arrived: None
     tester: Callable[[Pick], Tested] | None = None
+    source: Source | None = None
     tallies: Tallies = field(default_factory=Tallies)
     buckets: dict[int, float] = field(default_factory=dict)
     id: int = 0
     stopped: bool = False
     _environment: Mapping[str, JSON] = field(default_factory=dict)
     _started: float = 0.0
-    _known: set[str] = field(default_factory=set)
-    _words: set[str] = field(default_factory=set)
+    _earnings: Earnings = field(default_factory=Earnings)
+    _of_source: Earnings = field(default_factory=Earnings)
+    _share: Share = field(default_factory=Share)
+    _handed: int = 0
     _batches: dict[int, dict[int, Tested]] = field(default_factory=dict)
     _counted: float = 0.0
     _looked: float = 0.0
@@ -101,9 +106,13 @@ class Campaign:
         self._environment = self.pool.environment()
         self._started = time.monotonic()
         try:
+            if self.source is not None:
+                self.source.start(self.id)
             self._loop()
             state = "interrupted" if self.stopped else "finished"
         finally:
+            if self.source is not None:
+                self.source.stop()
             self.tallies.elapsed = self._elapsed()
             self.store.finish_campaign(self.id, self.tallies.to_json(self.codes), state=state)
 
@@ -113,23 +122,30 @@ class Campaign:
     def _loop(self) -> None:
         scheduler = Scheduler(self.settings.seed, self.mutators, self.seeds, self.settings.strategy)
         waiting: set[Future[Tested]] = set()
-        picks = self._picks(scheduler)
+        picks = iter(()) if self.settings.strategy == "llm" else self._picks(scheduler)
         test = self.tester or _Tester(self.pool).test
         workers = ThreadPoolExecutor(self.settings.jobs, thread_name_prefix="test")
         try:
             exhausted = False
             while True:
-                while not exhausted and len(waiting) < self.settings.jobs * 2 and not self._time_is_up():
-                    pick = next(picks, None)
+                while len(waiting) < self.settings.jobs * 2 and not self._is_enough():
+                    offered = self._offered(rules=not exhausted)
+                    pick = offered if offered is not None or exhausted else next(picks, None)
                     if pick is None:
                         exhausted = True
-                    elif pick == "wait":
                         break
-                    else:
-                        assert isinstance(pick, Pick)
-                        waiting.add(workers.submit(test, pick))
+                    if pick == "wait":
+                        break
+                    assert isinstance(pick, Pick)
+                    self._handed += 1
+                    self._share.planned(source=pick.made is not None)
+                    waiting.add(workers.submit(test, pick))
                 if not waiting:
-                    return
+                    if self._is_enough() or self.source is None or self.source.is_over() or self.settings.strategy != "llm":
+                        return
+                    self.source.wait(0.5)
+                    self._look()
+                    continue
                 done, waiting = wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED)
                 self._look()
                 for future in done:
@@ -138,6 +154,19 @@ class Campaign:
                     waiting = {f for f in waiting if not f.cancel()}
         finally:
             workers.shutdown(wait=False, cancel_futures=True)
+
+    def _is_enough(self) -> bool:
+        """No further test is to be handed out."""
+        return self._time_is_up() or (self.settings.tests is not None and self._handed >= self.settings.tests)
+
+    def _offered(self, *, rules: bool) -> Pick | None:
+        """The source's next mutant as a pick, when it is its turn and one is ready."""
+        if self.source is None or (rules and not self._share.is_due()):
+            return None
+        offer = self.source.take()
+        if offer is None:
+            return None
+        return Pick(-1 - offer.number, Draw(self.settings.seed, "source", offer.number), None, (), made=offer.mutant)
 
     def _look(self) -> None:
         """Whether somebody asked this campaign to stop (`workbench triage` does), about once a second."""
@@ -170,22 +199,9 @@ class Campaign:
         """In the order of test numbers, so that what counts as new does not depend on which test was quicker."""
         found: list[tuple[Sequence[str], str, float]] = []
         for _, tested in sorted(results.items()):
-            mutant, verdict = tested.mutant, tested.verdict
-            if mutant is None or not mutant.mutators:
-                continue
-            text = provisional(mutant, verdict).text() if verdict and verdict.outcome is Outcome.MISMATCH else None
-            new = text is not None and text not in self._known
-            earned = reward(
-                tested.outcome,
-                valid=mutant.valid,
-                new_bucket=new,
-                known=text is not None and not new,
-                new_behaviour=bool(tested.behaviour - self._words),
-            )
-            if text is not None:
-                self._known.add(text)
-            self._words |= tested.behaviour
-            found.append((mutant.mutators, mutant.seed, earned))
+            mutant = tested.mutant
+            if mutant is not None and mutant.mutators:
+                found.append((mutant.mutators, mutant.seed, _earned(tested, self._earnings)))
         return found
 
     def _finished(self, tested: Tested, scheduler: Scheduler) -> None:
@@ -208,9 +224,18 @@ class Campaign:
                 new_bucket=arrived is not None and arrived.first,
                 at=self._elapsed(),
             )
+        if self.source is not None:
+            self._tell(tested, self.source, arrived)
         self.tallies.elapsed = self._elapsed()
         self._count()
         self.on_test(tested)
+
+    def _tell(self, tested: Tested, source: Source, arrived: Arrived | None) -> None:
+        made = tested.pick.made is not None
+        self._share.learn(lambda earnings: _earned(tested, earnings), source=made)
+        if made:
+            finding = arrived.row.id if arrived else None
+            source.told(-1 - tested.pick.number, tested.verdict, _earned(tested, self._of_source), finding)
 
     def _arrive(self, mutant: Mutant, verdict: Verdict) -> Arrived:
         code = next((self.codes[c] for c in mutant.characteristics if c in self.codes), "")
@@ -230,6 +255,10 @@ class Campaign:
         if self._elapsed() - self._counted > 1.0:
             self._counted = self._elapsed()
             self.store.update_campaign(self.id, self.tallies.to_json(self.codes))
+
+
+def _earned(tested: Tested, earnings: Earnings) -> float:
+    return earnings.of(tested.mutant, tested.verdict, tested.outcome, tested.behaviour)
 
 
 class _Tester:

@@ -20,7 +20,8 @@ TRIES = 4
 class Pick:
     """What the scheduler wants tested: a mutator on a seed, and the number that decides the rest.
 
-    number: of the test in its campaign; with the campaign's seed it fixes every choice
+    number: of the test in its campaign; with the campaign's seed it fixes every choice. Negative for a mutant that a source has made
+    made:   that mutant
     """
 
     number: int
@@ -28,6 +29,7 @@ class Pick:
     mutator: Mutator | None
     seeds: Sequence[Seed]
     extra: Sequence[Mutator] = ()
+    made: Mutant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Maker:
 
     def make(self, pick: Pick) -> Mutant | None:
         """The mutant of a pick; None when its mutator finds nothing to work on in any of the seeds."""
+        if pick.made is not None:
+            return pick.made
         for attempt, seed in enumerate(pick.seeds[:TRIES]):
             facts = self._facts(seed)
             if not facts.returned:

@@ -37,18 +37,19 @@ class Arm:
 
 @dataclass(slots=True)
 class Scheduler:
-    """Plans tests. ``plan`` gives the picks of a batch; ``learn`` takes the rewards of one, in the order of test numbers."""
+    """Plans tests. ``plan`` gives the picks of a batch of ``size``; ``learn`` takes the rewards of one, in the order of test numbers."""
 
     campaign_seed: int
     mutators: Sequence[Mutator]
     seeds: Sequence[Seed]
     strategy: str = "rules"
+    size: int = BATCH
     _arms: dict[str, Arm] = field(default_factory=dict)
     _seed_arms: dict[str, Arm] = field(default_factory=dict)
 
     def plan(self, batch: int) -> list[Pick]:
         """The picks of a batch."""
-        return [self._pick(batch * BATCH + i) for i in range(BATCH)]
+        return [self._pick(batch * self.size + i) for i in range(self.size)]
 
     def learn(self, results: Sequence[tuple[Sequence[str], str, float]]) -> None:
         """Rewards of a finished batch: (mutators, seed, reward) by test number."""

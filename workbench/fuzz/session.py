@@ -57,6 +57,8 @@ def summary(campaign: Campaign, reductions: Reductions | None) -> list[str]:
         f"{t.total.tests} tests in {t.elapsed:.0f} s ({t.per_second:.2f} a second), {_percent(t.total.valid, t.total.tests)} valid: "
         f"{t.total.mismatches} mismatches in {len(campaign.buckets)} buckets, {t.total.noise} noise, {t.total.errors} errors"
     ]
+    if campaign.source is not None:
+        lines.append(campaign.source.line())
     if reductions is not None:
         queued = sum(job.kind is JobKind.REDUCE for job in campaign.store.jobs(JobState.QUEUED))
         lines.append(f"{len(reductions.done)} findings reduced" + (f"; {queued} still queued: workbench work" if queued else ""))
@@ -104,6 +106,8 @@ def _live(campaign: Campaign, reductions: Reductions | None) -> Iterator[None]:
                 del recent[:-LAST_FINDINGS]
 
         campaign.on_test, campaign.on_finding = tested, found
+        if campaign.source is not None:
+            campaign.source.tell(recent.append)
         yield
 
 
@@ -136,7 +140,7 @@ def _line(campaign: Campaign) -> str:
     return (
         f"{time.strftime('%H:%M:%S')}  {t.total.tests}{goal} tests, {t.per_second:.2f} a second, {_percent(t.total.valid, t.total.tests)} valid, "
         f"{t.total.mismatches} mismatches in {len(campaign.buckets)} buckets, {t.total.noise} noise, {t.total.errors} errors{left}"
-    )
+    ) + (f"; {campaign.source.line()}" if campaign.source else "")
 
 
 def _told(arrived: Arrived) -> str:
