@@ -22,8 +22,9 @@ from workbench.triage.draft_screen import DraftScreen
 from workbench.triage.editor import edit
 from workbench.triage.finding_list import FindingList
 from workbench.triage.query_bar import QueryBar
-from workbench.triage.status import StatusLine
-from workbench.triage.threads import Threads, while_up
+from workbench.triage.tabs import MOST
+from workbench.triage.threads import while_up
+from workbench.triage.views import Views
 
 POLL_SECONDS = 0.5
 """How often the store is asked whether somebody committed (PRAGMA data_version: next to nothing)."""
@@ -37,7 +38,7 @@ PREVIEW_SECONDS = 0.08
 SORTS = ("-id", "-seen", "-count", "size", "state", "stage", "bucket", "title", "dtype")
 
 
-class TriageApp(Threads):
+class TriageApp(Views):
     """Triage of one store."""
 
     TITLE = "workbench triage"
@@ -54,11 +55,13 @@ class TriageApp(Threads):
         Binding("question_mark", "help", "Help", id="triage.help", key_display="?"),
         Binding("slash", "filter", "Filter", id="triage.filter", key_display="/"),
         Binding("left_square_bracket", "tab(-1)", "Tab left", show=False, id="triage.tab-left"),
-        Binding("right_square_bracket", "tab(1)", "Tabs", id="triage.tab-right", key_display="[ ]"),
+        Binding("right_square_bracket", "tab(1)", "Pane", id="triage.tab-right", key_display="[ ]"),
         Binding("l", "label", "Label", id="triage.label"),
         Binding("s", "state", "State", id="triage.state"),
         Binding("u,z", "undo", "Undo", id="triage.undo"),
         Binding("Z", "redo", "Redo", show=False, id="triage.redo"),
+        Binding("b", "buckets", "Buckets", id="triage.buckets"),
+        Binding("w", "work", "Work", id="triage.work"),
         Binding("x", "draft", "Export", id="triage.export"),
         Binding("r", "reduce", "Reduce", id="triage.reduce"),
         Binding("c", "recheck", "Re-check", id="triage.recheck"),
@@ -66,17 +69,19 @@ class TriageApp(Threads):
         Binding("y", "copy", "Copy", show=False, id="triage.copy"),
         Binding("o", "view", "Other text", show=False, id="triage.view"),
         Binding("S", "sort", "Sort", show=False, id="triage.sort"),
+        Binding("f", "grid", "Fill the grid", show=False, id="triage.grid"),
+        Binding("t", "save_tab", "Keep the filter as a tab", show=False, id="triage.save-tab"),
+        Binding("D", "drop_tab", "Take the tab away", show=False, id="triage.drop-tab"),
+        *(Binding(str(n + 1), f"saved({n})", f"Tab {n + 1}", show=False, id=f"triage.tab-{n + 1}") for n in range(MOST)),
         Binding("delete", "delete", "Delete", show=False, id="triage.delete"),
         Binding("q", "quit", "Quit", id="triage.quit"),
     ]
 
-    def __init__(self, path: Path, *, query: str = "", folder: Path | None = None) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, *, query: str = "", folder: Path | None = None, tabs_path: Path | None = None) -> None:
+        super().__init__(path, query=query, tabs_path=tabs_path)
         self.folder = folder or Path.cwd()
-        self.bar = QueryBar(query, id="bar")
         self.findings = FindingList(id="findings")
         self.pane = DetailPane(id="detail")
-        self.status = StatusLine(str(path), id="status")
         self._query = query
         self._order = "-id"
         self._total = 0
@@ -85,6 +90,7 @@ class TriageApp(Threads):
 
     def compose(self) -> ComposeResult:
         """Filter above, list and detail, status and keys below."""
+        yield self.tab_bar
         yield self.bar
         with Container(id="main"):
             with Vertical(id="left"):
@@ -97,6 +103,8 @@ class TriageApp(Threads):
         """Start to look."""
         self.findings.empty = ("Loading …", "")
         self.findings.focus()
+        if self.tabs_trouble:
+            self.status.say(f"✗ {self.tabs_trouble}")
         self._poll()
         self.set_interval(POLL_SECONDS, self._poll)
 
@@ -114,6 +122,7 @@ class TriageApp(Threads):
             self._load_detail(self.findings.current)
         if isinstance(self.screen, DraftScreen):
             self._load_draft(self.screen.finding_id)
+        self.refresh_views()
 
     @while_up
     def on_store_trouble(self, event: messages.StoreTrouble) -> None:
@@ -147,7 +156,7 @@ class TriageApp(Threads):
     def on_query_failed(self, event: messages.QueryFailed) -> None:
         """Say in the bar what is wrong with the filter."""
         if event.text == self.bar.text:
-            self.bar.complain(event.problem, event.hint)
+            self.bar.complain(event.problem, event.hint, event.place)
 
     @while_up
     def on_rows_loaded(self, event: messages.RowsLoaded) -> None:
@@ -179,19 +188,13 @@ class TriageApp(Threads):
     @while_up
     def on_written(self, event: messages.Written) -> None:
         """A change was made; the poll will show it, but not wait for it."""
-        self._say(f"✓ {event.text}")
+        self.said(f"✓ {event.text}")
         self._poll()
 
     @while_up
     def on_write_failed(self, event: messages.WriteFailed) -> None:
         """A change was refused."""
-        self._say(f"✗ {event.problem}" + (f" — {event.hint}" if event.hint else ""))
-
-    def _say(self, text: str) -> None:
-        """On the status line, and over a screen that hides it."""
-        self.status.say(text)
-        if len(self.screen_stack) > 1:
-            self.notify(text, markup=False)
+        self.said(f"✗ {event.problem}" + (f" — {event.hint}" if event.hint else ""))
 
     def on_finding_list_rows_wanted(self, event: FindingList.RowsWanted) -> None:
         """A page of the list."""
@@ -228,6 +231,7 @@ class TriageApp(Threads):
     def _apply(self, text: str) -> None:
         if text != self._query:
             self._query = text
+            self.tab_bar.show(query=text)
             self._list(text, self._order)
 
     def _sort(self, order: str) -> None:
@@ -320,6 +324,10 @@ class TriageApp(Threads):
         without = detail is not None and detail.row.id == self.findings.current and not detail.laddered.ladder
         self._queue(JobKind.LADDER if without else JobKind.RECHECK, "Re-check")
 
+    def action_grid(self) -> None:
+        """Queue the configuration grid."""
+        self._queue(JobKind.GRID, "Fill the grid of")
+
     def _queue(self, kind: JobKind, verb: str) -> None:
         ids, asked = self._targets(verb)
         if ids:
@@ -350,7 +358,7 @@ class TriageApp(Threads):
 
     def on_draft_screen_write_wanted(self, event: DraftScreen.WriteWanted) -> None:
         """Write the files; asking a subprocess for the versions takes seconds."""
-        self._say(f"… writing the draft of finding {event.finding_id}")
+        self.said(f"… writing the draft of finding {event.finding_id}")
         self._write(lambda: self.writer.export(event.finding_id, self.folder, forced=event.forced))
 
     def action_copy(self) -> None:
@@ -387,7 +395,7 @@ class TriageApp(Threads):
         """The palette: every action by name, and filters that are often wanted."""
         yield from super().get_system_commands(screen)
         for binding in self.BINDINGS:
-            if isinstance(binding, Binding) and not binding.action.startswith("tab"):
+            if isinstance(binding, Binding) and not binding.action.startswith(("tab", "saved")):
                 yield SystemCommand(binding.description, f"key {binding.key_display or binding.key}", self._runner(binding.action))
         for state, mark in MARKS.items():
             yield SystemCommand(f"Show {state}", f"filter {mark} state:{state}", lambda s=state: self.bar.set_text(f"state:{s}"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from store.records import LADDER, Configuration
-from store.rows import Run
+from store.records import LADDER, MODES, Configuration
+from store.rows import JobKind, JobState, Run
+from workbench.cells import CELLS, DYNAMIC, ROWS, Cell, filled
 from workbench.export.sentences import MARKS, STAGES
 from workbench.triage.messages import Detail
 
@@ -15,7 +16,8 @@ SIGNS = {"agree": "✓", "noise": "≈", "mismatch": "✗", "error": "✗", "inv
 
 def configuration_content(detail: Detail) -> Content:
     """What the program is compiled with, and where in the compiler it goes wrong."""
-    parts = [*_configuration(detail), Content(""), *_ladder(detail), Content(""), *_bucket(detail), Content(""), *_lineage(detail)]
+    sections = (_configuration(detail), _ladder(detail), _grid(detail), _bucket(detail), _lineage(detail))
+    parts = [line for section in sections for line in (*section, Content(""))][:-1]
     return Content("\n").join(parts)
 
 
@@ -23,8 +25,8 @@ def _head(text: str) -> Content:
     return Content.styled(text, "bold")
 
 
-def _pair(name: str, value: str) -> Content:
-    return Content.assemble((f"  {name:<14}", "dim"), value)
+def _pair(name: str, value: str, width: int = 14) -> Content:
+    return Content.assemble((f"  {name:<{width}}", "dim"), value)
 
 
 def _configuration(detail: Detail) -> list[Content]:
@@ -47,10 +49,9 @@ def _ladder(detail: Detail) -> list[Content]:
     for stage, backend in LADDER.items():
         if backend in verdict.ladder:
             outcome = verdict.ladder[backend]
-            lines.append(
-                _pair(backend, f"  {SIGNS.get(outcome, '·')} {outcome}" + ("   ← goes wrong here" if stage is verdict.stage else ""))
-            )
-    lines += [_pair(b, f"  {SIGNS.get(o, '·')} {o}") for b, o in verdict.ladder.items() if b not in LADDER.values()]
+            here = "   ← goes wrong here" if stage is verdict.stage else ""
+            lines.append(_pair(backend, f"{SIGNS.get(outcome, '·')} {outcome}{here}", 28))
+    lines += [_pair(b, f"{SIGNS.get(o, '·')} {o}", 28) for b, o in verdict.ladder.items() if b not in LADDER.values()]
     if not verdict.ladder:
         lines.append(Content("  not asked yet: c queues a re-check"))
     if verdict.stage:
@@ -59,8 +60,28 @@ def _ladder(detail: Detail) -> list[Content]:
         lines.append(_pair("guilty", verdict.guilty or "no single pass is to blame"))
     if verdict.replay:
         lines.append(_pair("replay", verdict.replay))
-    if detail.runs:
-        lines += [Content(""), _head("Runs"), *(_run(r) for r in detail.runs[:20])]
+    runs = [run for run in detail.runs if run.purpose != JobKind.GRID]
+    if runs:
+        lines += [Content(""), _head("Runs"), *(_run(r) for r in runs[:20])]
+    return lines
+
+
+def _grid(detail: Detail) -> list[Content]:
+    """Backend and mode down, dynamic across; a dot is not judged yet."""
+    configuration = (detail.reduced or detail.program).configuration
+    known = {f.cell: f for f in filled(configuration, detail.runs, detail.events)}
+    job = next((j for j in detail.jobs if j.kind is JobKind.GRID and j.state in (JobState.QUEUED, JobState.RUNNING)), None)
+    told = f"{len(known)} of {len(CELLS)}" + (f", {job.state}" if job else ", f fills it" if len(known) < len(CELLS) else "")
+    lines = [
+        Content.assemble(("Grid", "bold"), (f"  {told}", "dim")),
+        Content.styled(f"  {'dynamic':<28}{'default':<13}{'true':<13}false", "dim"),
+    ]
+    for backend, mode in ROWS:
+        name = backend if mode == MODES[0] else f"  {mode}"
+        cells = [known.get(Cell(backend, mode, dynamic)) for dynamic in DYNAMIC]
+        lines.append(
+            Content(f"  {name:<28}" + "".join(f"{SIGNS.get(c.outcome, '·') + ' ' + c.outcome if c else '·':<13}" for c in cells).rstrip())
+        )
     return lines
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -99,7 +100,20 @@ class StateDialog(ModalScreen[StateAnswer | None]):
             options = [Option(f"{MARKS[s]} {s:<10} {STATE_WORDS[s]}", id=s.value, disabled=s is self._current) for s in State]
             yield OptionList(*options, id="states", markup=False)
             yield Input(placeholder="why (optional; for duplicate the number of the finding it repeats)", id="why", disabled=True)
-            yield Static("enter chooses, esc goes back; u undoes afterwards", classes="dialog-hint", markup=False)
+            yield Static("a letter goes to a state, enter chooses, esc goes back; u undoes afterwards", classes="dialog-hint", markup=False)
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter goes to the next state that begins with it."""
+        options = self.query_one(OptionList)
+        if not options.has_focus or event.character is None or not event.character.isalpha():
+            return
+        states = list(State)
+        after = (options.highlighted if options.highlighted is not None else -1) + 1
+        for index in [*range(after, len(states)), *range(after)]:
+            if states[index].startswith(event.character) and states[index] is not self._current:
+                options.highlighted = index
+                event.stop()
+                return
 
     def action_down(self) -> None:
         """The next state."""
@@ -146,5 +160,7 @@ class ConfirmDialog(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """The question and its keys."""
         with Vertical(classes="dialog"):
-            yield Static(self._question, classes="dialog-title", markup=False)
+            title, _, rest = self._question.partition("\n")
+            yield Static(title, classes="dialog-title", markup=False)
+            yield Static(rest, classes="dialog-text", markup=False)
             yield Static("y yes   n no", classes="dialog-hint", markup=False)

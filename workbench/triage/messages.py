@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from textual.message import Message
 
-from store.records import Program, Verdict
-from store.rows import BucketRow, Event, FindingRow, Job, Run
+from store.records import JSON, Program, Verdict
+from store.rows import BucketRow, Campaign, Event, FindingRow, Job, Run, Worker
 from workbench.export.draft import Draft
 from workbench.export.gates import Report
 
@@ -58,11 +58,11 @@ class Listed(Message):
 
 
 class QueryFailed(Message):
-    """The query cannot be read; the list stays as it is."""
+    """The query cannot be read; the list stays as it is. ``place``: from where to where in the text it is wrong."""
 
-    def __init__(self, text: str, problem: str, hint: str) -> None:
+    def __init__(self, text: str, problem: str, hint: str, place: tuple[int, int] | None = None) -> None:
         super().__init__()
-        self.text, self.problem, self.hint = text, problem, hint
+        self.text, self.problem, self.hint, self.place = text, problem, hint, place
 
 
 class RowsLoaded(Message):
@@ -127,3 +127,76 @@ class WriteFailed(Message):
     def __init__(self, problem: str, hint: str) -> None:
         super().__init__()
         self.problem, self.hint = problem, hint
+
+
+@dataclass(frozen=True, slots=True)
+class BucketDetail:
+    """One bucket: its leader with its verdict, its members (the leader first), and those that a person put there."""
+
+    bucket: BucketRow
+    leader: FindingRow | None
+    verdict: Verdict | None
+    members: tuple[FindingRow, ...]
+    moved: tuple[int, ...]
+
+
+class BucketsLoaded(Message):
+    """The buckets of the findings that match the filter; ``counts``: how many of each match."""
+
+    def __init__(self, query: str, buckets: Sequence[BucketRow], counts: Mapping[int, int]) -> None:
+        super().__init__()
+        self.query, self.buckets, self.counts = query, buckets, counts
+
+
+class BucketLoaded(Message):
+    """One bucket."""
+
+    def __init__(self, detail: BucketDetail) -> None:
+        super().__init__()
+        self.detail = detail
+
+
+class Change(Message):
+    """A change that a person has confirmed. ``merge``: (into, others...); ``split``: findings; ``duplicates``: (original, findings...);
+    ``stop``: (campaign,)."""
+
+    def __init__(self, kind: str, ids: tuple[int, ...]) -> None:
+        super().__init__()
+        self.kind, self.ids = kind, ids
+
+
+@dataclass(frozen=True, slots=True)
+class WorkDetail:
+    """What is done now. ``reductions``: progress of the findings that are being reduced; ``logs``: last lines of detached processes."""
+
+    workers: tuple[Worker, ...]
+    running: tuple[Job, ...]
+    queued: Mapping[str, int]
+    ended: tuple[Job, ...]
+    reductions: Mapping[int, Mapping[str, JSON]]
+    campaigns: tuple[Campaign, ...]
+    logs: Mapping[str, tuple[str, ...]]
+
+
+class WorkLoaded(Message):
+    """What is done now."""
+
+    def __init__(self, detail: WorkDetail) -> None:
+        super().__init__()
+        self.detail = detail
+
+
+class TabsCounted(Message):
+    """How many findings each saved filter shows; None where the filter cannot be read."""
+
+    def __init__(self, counts: Mapping[str, int | None]) -> None:
+        super().__init__()
+        self.counts = counts
+
+
+class WordsLoaded(Message):
+    """Words in use, by key of the filter language, for completion."""
+
+    def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
+        super().__init__()
+        self.words = words

@@ -48,6 +48,10 @@ class Source:
         """The rows of a page; those that are gone are left out."""
         return self._rows.ask(lambda store: store.rows(ids))
 
+    def ask(self, question: Callable[[Store], T]) -> T:
+        """Any other question, not before the queries that wait."""
+        return self._queries.ask(question)
+
     def detail(self, finding_id: int) -> Detail | None:
         """Everything about one finding, or None when it is gone."""
 
@@ -87,10 +91,6 @@ class Source:
             return DraftView(draft(subject, report, None, runs=runs, forced=True), report, running)
 
         return self._rows.ask(ask)
-
-    def labels(self) -> list[str]:
-        """Labels in use, the commonest first."""
-        return self._rows.ask(lambda store: [name for name in store.tally("label") if name != "none"])
 
     def working(self) -> tuple[int, int, int]:
         """(live workers, running jobs, queued jobs)."""

@@ -34,7 +34,9 @@ class StatusLine(Static):
         """What workers do."""
         parts = [f"▸ {running} running" if running else "", f"… {queued} queued" if queued else ""]
         told = " ".join(p for p in parts if p)
-        self._working = told + (f" ({workers} workers)" if workers and told else " (no worker: workbench work)" if told else "")
+        self._working = told + (
+            f" ({workers} worker{'s' * (workers > 1)})" if workers and told else " (no worker: workbench work)" if told else ""
+        )
         self._draw()
 
     def trouble(self, text: str, hint: str) -> None:

@@ -12,6 +12,7 @@ from textual.app import App
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from store.query import QueryError
 from workbench.errors import StoreError, WorkbenchError
 from workbench.triage import messages
 from workbench.triage.source import Source
@@ -63,6 +64,8 @@ class Threads(App[None]):
             answer: Message = messages.Listed(text, order, ids, total)
         except StoreError as error:
             answer = _trouble(error)
+        except QueryError as error:
+            answer = messages.QueryFailed(text, error.message, error.hint, (error.start, error.end))
         except WorkbenchError as error:
             answer = messages.QueryFailed(text, error.message, error.hint)
         if not worker.is_cancelled:
@@ -95,6 +98,20 @@ class Threads(App[None]):
             self.post_message(messages.WriteFailed(error.message, error.hint))
             return
         self.post_message(messages.DraftLoaded(finding_id, view))
+
+    def _ask(self, group: str, question: Callable[[], Message | None]) -> None:
+        """Post the answer to a question about the store; of one group only the newest question's."""
+
+        def answer() -> None:
+            worker = get_current_worker()
+            try:
+                message = question()
+            except WorkbenchError as error:
+                message = _trouble(error)
+            if message is not None and not worker.is_cancelled:
+                self.post_message(message)
+
+        self.run_worker(answer, thread=True, exclusive=True, group=group, exit_on_error=False)
 
     @work(thread=True, group="write", exit_on_error=False)
     def _write(self, change: Callable[[], str]) -> None:

@@ -14,7 +14,7 @@ from workbench.export.draft import draft
 from workbench.export.environment import environment
 from workbench.export.files import write_draft, write_new
 from workbench.export.gates import stored_report, subject_of, unrun
-from workbench.triage.detached import start_worker
+from workbench.triage.detached import start_campaign, start_worker
 
 PATIENCE = 5.0
 """Seconds to wait for another process's transaction before saying so."""
@@ -38,6 +38,38 @@ class Writer:
         with self._open() as store:
             changed = store.set_state(ids, state, actor=actor(), why=why, duplicate_of=duplicate_of)
         return f"state {state}: {_count(changed)} changed"
+
+    def merge(self, into: int, others: Sequence[int]) -> str:
+        """Merge buckets."""
+        with self._open() as store:
+            moved = store.merge_buckets(into, others, actor=actor(), why="merged by hand")
+        return f"{_count(moved)} moved into bucket {into}; u takes it back"
+
+    def split(self, ids: Sequence[int]) -> str:
+        """Move findings into a bucket of their own."""
+        with self._open() as store:
+            bucket = store.split(ids, actor=actor(), why="split by hand")
+        return f"{_count(ids)} split off into bucket {bucket}; u takes it back"
+
+    def duplicates(self, original: int, ids: Sequence[int]) -> str:
+        """Call findings duplicates of another."""
+        with self._open() as store:
+            changed = store.set_state(ids, State.DUPLICATE, actor=actor(), why="same bucket", duplicate_of=original)
+        return f"{_count(changed)} set to duplicate of {original}; u takes it back"
+
+    def stop(self, campaign: int) -> str:
+        """Ask a campaign to stop."""
+        with self._open() as store:
+            asked = store.stop_campaign(campaign)
+        return f"campaign {campaign} is asked to stop" if asked else f"campaign {campaign} has ended already"
+
+    def start_worker(self) -> str:
+        """Start a worker that outlives the screen."""
+        return start_worker(self.path)
+
+    def start_campaign(self, words: Sequence[str]) -> str:
+        """Start a campaign that outlives the screen."""
+        return start_campaign(self.path, words)
 
     def delete(self, ids: Sequence[int]) -> str:
         """Hide findings; undo brings them back."""

@@ -133,6 +133,13 @@ def until() -> Until:
 
 
 @pytest.fixture(autouse=True)
+def no_tabs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the tabs of the person who runs it."""
+    monkeypatch.setattr("workbench.triage.tabs.tabs_file", lambda: tmp_path / "triage.toml")
+    monkeypatch.setattr("workbench.triage.tabs.actor", lambda: "me")
+
+
+@pytest.fixture(autouse=True)
 def no_worker(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """No test starts a real worker; the paths for which one was asked."""
     asked: list[Path] = []
