@@ -35,7 +35,7 @@ RESULT_MB = 1024
 class Ended:
     """How a run ended and what it left.
 
-    how:    exited | timeout | memory | processes | result | died
+    how:    exited | timeout | memory | disk | processes | sandbox | result | died
     result: the bytes of the result pipe
     """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import platformdirs
 
-from workbench.runner import layers
+from workbench.runner import layers, spawn
 
 ALLOWED = frozenset(
     {
@@ -49,6 +49,7 @@ FIXED: Mapping[str, str] = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # or asking whether there is a GPU would already spoil forked children for it
     "LOGNAME": "workbench",  # part of the header folder's name, and must not change with the user namespace
 }
 
@@ -63,6 +64,8 @@ def clean(python: str, folder: Path, without: tuple[str, ...] = ()) -> dict[str,
     environment["TMPDIR"] = environment["WORKBENCH_HEADERS"] = str(header_folder())  # torch takes the place of headers from it, at import
     environment["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "inductor")
     environment["TRITON_CACHE_DIR"] = str(folder / "triton")
+    if os.environ.get(spawn.VARIABLE):
+        environment[spawn.VARIABLE] = os.environ[spawn.VARIABLE]
     if without:
         environment[layers.VARIABLE] = ",".join(without)
     compiler_path = linker_folder(folder)

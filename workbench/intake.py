@@ -13,7 +13,7 @@ from store.findings import uid_of
 from store.records import JSON, Outcome, Program, Verdict
 from store.rows import JobKind
 from workbench.errors import ProgramError
-from workbench.oracle.judge import VERSION, Judge
+from workbench.oracle.judge import VERSION, Judge, as_found
 from workbench.oracle.memo import Memo
 from workbench.programs import program_files, read_program
 from workbench.servers import Pool
@@ -75,7 +75,8 @@ class Intake:
     def _keep(self, program: Program, verdict: Verdict) -> int:
         told = signature(verdict, program.source, final=False)
         with self.store.together():
-            row = self.store.add_finding(program, verdict, signature=told, origin=ORIGIN, seed_name=program.name.removeprefix(f"{ORIGIN}:"))
+            name = program.name.removeprefix(f"{ORIGIN}:")
+            row = self.store.add_finding(as_found(program, verdict), verdict, signature=told, origin=ORIGIN, seed_name=name)
             if self.reduce and self.store.bucket(row.bucket).members == 1:
                 self.store.enqueue(JobKind.REDUCE, row.id, actor=ORIGIN)
         return row.id

@@ -30,7 +30,7 @@ GROWTH_MB = 1024
 class Run:
     """What became of one request.
 
-    status:   ok | timeout | memory | died | forged | output. ``ok``: a whole document from this run's child. ``died``: the child or its
+    status:   ok | timeout | memory | disk | died | forged | output. ``ok``: a whole document from this run's child. ``died``: the child or its
               server ended without one. ``forged``: what came back is no result of this run. ``output``: the result was too large
     document: the JSON part (runner/protocol.py), None unless ok
     blobs:    the tensor bytes that the document points into
@@ -69,7 +69,7 @@ class Pool:
         self._idle: list[Server] = []
         self._all: set[Server] = set()
         self._closed = False
-        self._problem = ""
+        self._facts: dict[str, JSON] = {}
         self._environment: dict[str, JSON] | None = None
 
     def run(self, request: protocol.Request) -> Run:
@@ -91,13 +91,14 @@ class Pool:
     def environment(self) -> dict[str, JSON]:
         """What the servers run on, asked once: ``torch python capability threads compiler …`` (runner/environment.py).
 
-        ``missing``: isolation layers; ``problem``: why the trivial kernel did not compile, or empty.
+        ``missing``: isolation layers; ``problem``: why the trivial kernel did not compile, or empty. ``start``: why children are spawned
+        instead of forked, or empty.
         """
         if self._environment is None:
             run = self.run(protocol.Request("environment", ""))
             if run.document is None:
                 raise RunnerError(f"the runner does not answer: {run.detail or run.status}", _last_line(run.output))
-            self._environment = {**run.document, "missing": list(run.missing), "problem": self._problem}
+            self._environment = {**run.document, "missing": list(run.missing), **{name: self._facts[name] for name in ("problem", "start")}}
         return self._environment
 
     def close(self) -> None:
@@ -130,7 +131,7 @@ class Pool:
             server = Server(self._python, self._scratch.folder("server"), self._without)
             self._all.add(server)
         try:
-            self._problem = server.wait_until_ready()["problem"]
+            self._facts = server.wait_until_ready()
         except BaseException as error:
             self._drop(server)
             if self._closed and isinstance(error, RunnerError | OSError | ValueError):
@@ -186,5 +187,5 @@ def _last_line(text: str) -> str:
     return (text.strip().splitlines() or [""])[-1]
 
 
-STATUS_OF = {"timeout": "timeout", "memory": "memory", "processes": "memory", "result": "output", "died": "died", "sandbox": "died"}
+STATUS_OF = {"timeout": "timeout", "memory": "memory", "disk": "disk", "processes": "memory", "result": "output", "died": "died", "sandbox": "died"}
 """How a run ended, in the words of ``Run.status``; more processes than allowed count as memory."""

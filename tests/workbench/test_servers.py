@@ -223,3 +223,19 @@ def processes_in(root: Path) -> list[str]:
         except OSError:
             continue
     return found
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("limit", "value"), [("RUNS", 2), ("GROWTH_MB", -1)])
+def test_a_server_is_replaced_before_it_grows(limit: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"workbench.servers.{limit}", value)
+    with Pool() as pool:
+        request = Request("run", PROGRAM.format("pass"))
+        pids = []
+        for _ in range(2):
+            assert pool.run(Request("run", PROGRAM.format("print(os.getppid())"))).status == "ok"
+            pids += [server._process.pid for server in pool._all]
+            if limit == "RUNS":
+                assert pool.run(request).status == "ok"
+        assert pool._all == set()  # the next run starts another
+    assert len(set(pids)) == (2 if limit == "RUNS" else 0)

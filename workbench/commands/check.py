@@ -40,7 +40,7 @@ WEIGHT = (0, 2, 3, 1)
 @click.option("--python", "python", type=click.Path(), help="Interpreter with the torch to judge (default: this one).")
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=180.0, show_default=True, help="Seconds for each run.")
 @click.option("--memory", type=click.IntRange(min=256), default=8192, show_default=True, help="MB for each run.")
-@click.option("--fresh", is_flag=True, help="Ignore remembered verdicts.")
+@click.option("--fresh", is_flag=True, help="Judge anew what is remembered.")
 @click.option("--save", is_flag=True, help="Keep mismatches and errors in the store.")
 @db_option
 @json_option
@@ -54,7 +54,7 @@ def command(paths: tuple[str, ...], *, as_json: bool, save: bool, db: str | None
     """
     files, arguments = _split(paths)
     overrides = _overrides(options)
-    memory = None if options["fresh"] else _memory(db)
+    memory = _memory(db)
     steps: dict[str, Steps] = {}
     verdicts = list(_judge(files, arguments, overrides, options, memory, steps, quiet=as_json))
     ids = _save(verdicts, database(db)) if save else {}
@@ -112,7 +112,7 @@ def _judge(
     limits = Limits(seconds=options["timeout"], memory_mb=options["memory"])
     with live(wanted=not quiet and len(files) == 1) as status, Pool(python=options["python"], jobs=jobs) as pool:
         environment = pool.environment()
-        judge = Judge(pool, memo=Memo(memory, environment, VERSION) if memory is not None else None)
+        judge = Judge(pool, memo=Memo(memory, environment, VERSION, fresh=options["fresh"]) if memory is not None else None)
 
         def one(file: tuple[Path, str]) -> tuple[Program, Verdict]:
             path, test = file
@@ -160,6 +160,7 @@ def _machine(environment: dict[str, JSON], program: Program) -> dict[str, JSON]:
 
 def _save(verdicts: list[tuple[Program, Verdict]], path: Path) -> dict[str, int]:
     from store import open_store
+    from workbench.oracle.judge import as_found
     from workbench.signature import signature
 
     ids: dict[str, int] = {}
@@ -169,7 +170,7 @@ def _save(verdicts: list[tuple[Program, Verdict]], path: Path) -> dict[str, int]
                 click.echo(f"note: {program.name} is not saved: a finding is a file that runs by itself", err=True)
             elif verdict.outcome in (Outcome.MISMATCH, Outcome.ERROR):
                 told = signature(verdict, program.source, final=False)
-                ids[verdict.file] = store.add_finding(program, verdict, signature=told, origin="check").id
+                ids[verdict.file] = store.add_finding(as_found(program, verdict), verdict, signature=told, origin="check").id
     return ids
 
 

@@ -23,6 +23,7 @@ REMEDIES = {
     "user namespace": "sysctl kernel.unprivileged_userns_clone=1 or kernel.apparmor_restrict_unprivileged_userns=0; in a container: allow unshare",
     "landlock": "a kernel from 5.13 with landlock among its security modules (/sys/kernel/security/lsm)",
     "landlock signals": "a kernel from 6.12",
+    "read-only files": "a kernel from 5.12",
     "process limit": "run as an ordinary user, or a kernel from 6.14",
     "single thread": "see which library starts a thread at import",
 }
@@ -88,6 +89,10 @@ def _torch(found: dict[str, JSON]) -> Iterator[Check]:
         yield Check("compile", "missing", f"a trivial kernel fails: {found['problem']}", "backends above inductor still work; see the compiler")
     else:
         yield Check("compile", "ok", "a trivial kernel compiles and runs")
+    if found["start"]:
+        yield Check("runs", "warning", f"each starts a new interpreter: {found['start']}", "slower by the seconds that importing torch takes")
+    else:
+        yield Check("runs", "ok", "forked from a warm server")
     yield Check("machine", "ok", f"{found['system']}, {found['machine']}, {found['cores']} cores")
 
 
@@ -109,7 +114,7 @@ def _headers() -> Check:
         return Check("headers", "missing", f"{error.filename}: {error.strerror}", "set XDG_CACHE_HOME to a folder of your own")
     if not built:
         return Check("headers", "warning", f"{folder}: none precompiled yet", "the first compile builds one (5 to 20 s)")
-    return Check("headers", "ok", f"{folder}: {len(built)}, {size:.1f} GB", "" if size < 4 else "may be removed when no check runs")
+    return Check("headers", "ok", f"{folder}: {len(built)}, {size:.1f} GB", "" if size < 4 else "the next check that runs alone removes the oldest")
 
 
 def _store(db: str | None) -> Check:

@@ -11,6 +11,7 @@ from store.rows import FindingRow
 from store.store import Store
 from store.syntax import parse
 from workbench.fuzz.mutants import Mutant
+from workbench.oracle.judge import as_found
 from workbench.signature import signature, skeleton
 
 ACTOR = "fuzz"
@@ -77,7 +78,7 @@ def arrive(store: Store, mutant: Mutant, verdict: Verdict, *, code: str, campaig
     told = provisional(mutant, verdict)
     with store.together():
         row = store.add_finding(
-            mutant.program,
+            as_found(mutant.program, verdict),
             verdict,
             signature=told,
             origin=ACTOR,

@@ -17,9 +17,11 @@ from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
 from workbench.oracle.script import examine_script
 from workbench.oracle.warn import warnings_of
 
-VERSION = 4
+VERSION = 5
 """Counts every change that can change a verdict; part of the memo's key."""
 MOST_DIFFERENCES = 64
+SHARE = 16
+"""One in so many programs (by their text) that one thread compiles right is judged again with two: other code, omp parallel and accumulators."""
 UNRAISED = ("InvalidProgram", "ConfigurationError")
 """Classes by which a runner says what is missing or wrong without an exception of the program."""
 
@@ -31,11 +33,13 @@ class Demand:
     stage:   on a finding, ask the cheap backends for the stage
     ladder:  ask every backend, also above the first that fails and for programs that agree
     confirm: on a mismatch, compile once more; what does not show again is undecided
+    threads: findings again with another number of threads, and one in ``SHARE`` of the other programs with two (``threads_matter``)
     """
 
     stage: bool = True
     ladder: bool = False
     confirm: bool = True
+    threads: bool = False
 
 
 class Judge:
@@ -51,8 +55,8 @@ class Judge:
         started = time.monotonic()
         place = setting or self.setting
         runs = Runs(self._pool, program, place)
-        wanted = demand or Demand(ladder=ladder)
-        asked = f"{wanted.stage}{wanted.ladder}{wanted.confirm}{place.argv}{place.test}{sorted(place.said)}"
+        wanted = demand or Demand(ladder=ladder, threads=True)
+        asked = f"{wanted}{place.argv}{place.test}{sorted(place.said)}{place.asserts}"
         known = self._memo.get(program, asked) if self._memo is not None else None
         if known is not None:
             return replace(known, file=program.name, seconds=time.monotonic() - started, compiles=0)
@@ -77,15 +81,20 @@ class Judge:
         return None
 
 
+def as_found(program: Program, verdict: Verdict) -> Program:
+    """The program with the threads that the verdict needed: a difference may show with two only."""
+    return replace(program, configuration=replace(program.configuration, threads=verdict.configuration.threads))
+
+
 def _examined(runs: Runs, demand: Demand) -> Verdict:
     """A program in harness form as a whole, a script call by call."""
     eager = runs.eager()
     if eager.facts.get("form") != "script" or eager.outcome == "invalid":
-        return _Examination(runs, demand).verdict()
+        return _with_threads(runs, demand, _Examination(runs, demand).verdict())
     compiled = runs.compiled()
     if compiled.outcome == "invalid":
         return _invalid(compiled, runs.configuration)
-    later = replace(demand, stage=False, ladder=False, confirm=False)
+    later = replace(demand, stage=False, ladder=False, confirm=False, threads=False)
     return examine_script(runs, lambda call, is_later: _Examination(call, later if is_later else demand).verdict())
 
 
@@ -161,19 +170,16 @@ class _Examination:
 
     def _with_guilty(self, found: Verdict, comparison: Comparison, patches: Patches) -> Verdict:
         """The guilty pass and whether threads matter, on request; both cost compiles."""
-        if not self._demand.ladder:
-            return found
 
         def shows(observed: Observation) -> bool:
             return _shows_again(comparison, self._explainer.explain_run(observed, patches).comparison)
 
-        blamed = guilty(self._runs, found.stage, shows, patches) if found.stage in APPLICATIONS else None
-        warnings = found.warnings
-        if _threads_matter(self._runs, shows, patches):
-            warnings = tuple(w for w in Warning if w in {*warnings, Warning.THREADS_MATTER})
-        if blamed is None:
-            return replace(found, warnings=warnings)
-        return replace(found, warnings=warnings, guilty=blamed.name, guilty_asked=True, replay=blamed.replay)
+        if (self._demand.threads or self._demand.ladder) and _threads_matter(self._runs, shows, patches):
+            found = _warned_of_threads(found)
+        if not self._demand.ladder or found.stage not in APPLICATIONS:
+            return found
+        blamed = guilty(self._runs, found.stage, shows, patches)
+        return replace(found, guilty=blamed.name, guilty_asked=True, replay=blamed.replay)
 
     def _equal(self, explained: Explained) -> Verdict:
         comparison = explained.comparison
@@ -282,6 +288,31 @@ def _threads_matter(runs: Runs, shows: Shows, patches: Patches) -> bool:
     except UndecidedError:
         return False
     return observed.outcome == "returned" and not shows(observed)
+
+
+def of_share(program: Program) -> bool:
+    """Whether a program is among those that are judged with two threads too; the same ones every time."""
+    return int(program.sha[:8], 16) % SHARE == 0
+
+
+def _with_threads(runs: Runs, demand: Demand, verdict: Verdict) -> Verdict:
+    """For a share of the programs that one thread compiles right: the verdict with two, where that is a finding."""
+    program = runs.program
+    decided = verdict.outcome in (Outcome.AGREE, Outcome.NOISE) and runs.configuration.backend == LADDER[Stage.INDUCTOR]
+    if not (decided and demand.threads and runs.configuration.threads == 1 and of_share(program)):
+        return verdict
+    again = runs.sibling(replace(program, configuration=replace(runs.configuration, threads=2)))
+    try:
+        found = _Examination(again, replace(demand, threads=False)).verdict()
+    except UndecidedError:
+        return verdict
+    finally:
+        runs.compiles += again.compiles
+    return _warned_of_threads(found) if found.outcome in (Outcome.MISMATCH, Outcome.ERROR) else verdict
+
+
+def _warned_of_threads(found: Verdict) -> Verdict:
+    return replace(found, warnings=tuple(w for w in Warning if w in {*found.warnings, Warning.THREADS_MATTER}))
 
 
 def _shows_again(wanted: Comparison, other: Comparison) -> bool:

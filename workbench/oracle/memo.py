@@ -17,10 +17,10 @@ PURE = frozenset(
     ["__future__", "abc", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum", "fractions", "functools", "heapq", "itertools", "math", "numbers", "operator", "random", "re", "string", "textwrap", "torch", "types", "typing", "warnings", "weakref"]
 )
 """Modules that bring nothing of this machine into a program."""
-REACHING = frozenset(["open", "exec", "eval", "compile", "__import__", "input", "breakpoint", "globals"])
+REACHING = frozenset(["open", "exec", "eval", "compile", "__import__", "input", "breakpoint", "globals", "__file__"])
 LOADING = frozenset(["load", "load_state_dict_from_url", "from_file", "fromfile", "hub", "jit", "memmap", "load_library", "cpp_extension"])
 KEPT = frozenset({Outcome.AGREE, Outcome.NOISE, Outcome.MISMATCH, Outcome.ERROR, Outcome.INVALID})
-ENVIRONMENT = ("torch", "torch_git", "torch_folder", "cuda", "capability", "compiler", "compiler_version", "python", "machine")
+ENVIRONMENT = ("torch", "torch_git", "torch_folder", "cuda", "capability", "compiler", "compiler_version", "libc", "python", "machine")
 
 
 class Memory(Protocol):
@@ -36,9 +36,13 @@ class Memory(Protocol):
 
 
 class Memo:
-    """The memo of one machine: keys hold the torch build, CPU capability and compiler besides source, configuration and oracle version."""
+    """The memo of one machine: keys hold the torch build, CPU capability and compiler besides source, configuration and oracle version.
 
-    def __init__(self, memory: Memory, environment: Mapping[str, JSON], version: int) -> None:
+    fresh: remember, but never answer
+    """
+
+    def __init__(self, memory: Memory, environment: Mapping[str, JSON], version: int, *, fresh: bool = False) -> None:
+        self._fresh = fresh
         self._memory = memory
         self._machine = [environment.get(name) for name in ENVIRONMENT]
         self._version = version
@@ -46,7 +50,7 @@ class Memo:
     def get(self, program: Program, demand: str) -> Verdict | None:
         """The remembered verdict, or None; ``demand`` says how much was asked for."""
         key = self._key(program, demand)
-        found = self._memory.memo_get(key) if key else None
+        found = self._memory.memo_get(key) if key and not self._fresh else None
         return Verdict.from_json(found) if found else None
 
     def put(self, program: Program, demand: str, verdict: Verdict) -> None:

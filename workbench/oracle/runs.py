@@ -19,6 +19,9 @@ legitimate reads of ``torch.empty`` look flaky)."""
 NUDGE_BATCHES = (tuple(range(6)), tuple(range(6, 24)))
 """24 seeds (5 left six of 240 noise programs reported), in two batches so that easy ones stop early."""
 
+LARGE = 1 << 20
+"""Elements from which a leaf is nudged only when nothing smaller decides: gradients of some hundred MB."""
+
 STEPS = {"run": "eager", "shadow": "float64 shadow", "nudge": "nudged runs"}
 """What the runs that do not compile are called when somebody waits for them."""
 
@@ -81,6 +84,10 @@ class Runs:
         """How the program is compiled."""
         return self.program.configuration
 
+    def sibling(self, program: Program) -> Runs:
+        """Runs of another program in the same place; what it ran counts for itself."""
+        return Runs(self._pool, program, self.setting)
+
     def eager(self) -> Observation:
         """The run that everything is compared with."""
         found = self._observe("run", poison=POISON)
@@ -106,10 +113,18 @@ class Runs:
         """Eager with its float64 image and warnings."""
         return self._observe("shadow", poison=POISON)
 
-    def nudged(self, batch: int) -> Observation:
-        """Bounds of eager under one-ulp perturbations of inexact nodes, for one batch of seeds."""
-        plan = self.shadow().facts.get("plan")
-        return self._observe("nudge", poison=POISON, seeds=list(NUDGE_BATCHES[batch]), options={"plan": plan})
+    def nudged(self, batch: int, *, large: bool = False) -> list[Observation]:
+        """Bounds of eager under one-ulp perturbations of inexact nodes, for one batch of seeds, in as many runs as their time takes.
+
+        ``large``: also of leaves of more than ``LARGE`` elements
+        """
+        options = {"plan": self.shadow().facts.get("plan"), "most": None if large else LARGE}
+        seeds, found = list(NUDGE_BATCHES[batch]), []
+        while seeds:
+            found.append(self._observe("nudge", poison=POISON, seeds=seeds, options=options))
+            done = _mapping(found[-1].facts.get("nudge")).get("seeds")
+            seeds = seeds[done if isinstance(done, int) and done > 0 else len(seeds) :]
+        return found
 
     def _override(self, backend: str | None, changes: Mapping[str, Any]) -> dict[str, list[str]]:
         """Which keys of the configuration override what a script itself says; what nobody asked for stays as the script has it."""
@@ -184,6 +199,10 @@ class Runs:
             raise UndecidedError(f"{what}: its result is not what a runner writes ({error})") from error
 
 
+def _mapping(value: JSON) -> Mapping[str, JSON]:
+    return value if isinstance(value, dict) else {}
+
+
 def _uses_inductor(backend: str | None) -> bool:
     return backend is not None and backend not in ("eager", "aot_eager", "aot_eager_decomp_partition")
 
@@ -192,9 +211,10 @@ def _sentence(what: str, run: Run, request: Request) -> str:
     reasons = {
         "timeout": f"took longer than {request.limits.seconds:g} s",
         "memory": f"used more than {request.limits.memory_mb} MB",
+        "disk": f"wrote more than {request.limits.scratch_mb} MB",
         "died": "ended without a result",
         "forged": "wrote a result that is not its own",
         "output": "wrote a result that is too large",
     }
-    detail = f" ({run.detail})" if run.detail else ""
-    return f"{what} {reasons.get(run.status, run.status)}{detail}"
+    reason = reasons.get(run.status, run.status)
+    return f"{what} {reason} ({run.detail})" if run.detail and run.detail not in reason else f"{what} {reason}"

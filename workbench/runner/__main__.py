@@ -1,4 +1,4 @@
-"""Bootstrap of a server, run by path: ``python .../workbench/runner/__main__.py CONTROL_FD``.
+"""Bootstrap of a server, run by path: ``python .../workbench/runner/__main__.py CONTROL_FD``; of a spawned child: ``--child FDS``.
 
 Loads this folder as the package ``_workbench_runner`` and takes it off ``sys.path``, so that a user's own ``store.py``, ``program.py`` or
 ``server.py`` still imports. Must stay importable by any Python 3.10.
@@ -24,8 +24,10 @@ def load(folder: str) -> None:
 
 
 def main() -> None:
-    """Serve the host at the other end of the socket whose number is the first argument."""
+    """Serve the host at the other end of the socket whose number is the first argument, or answer one request as a spawned child."""
     load(os.path.dirname(os.path.realpath(__file__)))
+    if sys.argv[1] == "--child":
+        importlib.import_module(f"{PACKAGE}.spawn").run(sys.argv[2:])
     descriptor = int(sys.argv[1])
     if sys.version_info < (3, 10):  # noqa: UP036 - the interpreter is the user's, not ours
         wire = importlib.import_module(f"{PACKAGE}.wire")

@@ -44,15 +44,20 @@ def patch(group: str, patches: Mapping[str, Any]) -> None:
 def check_device(device: str) -> None:
     """``Invalid`` unless this torch can put tensors on ``device``."""
     try:
-        kind = torch.device(device).type
+        wanted = torch.device(device)
     except RuntimeError as error:
         raise invalid(f'device "{device}" is none that torch knows') from error
-    if kind in ("cpu", "meta"):
+    if wanted.type in ("cpu", "meta"):
         return
-    accelerator = getattr(torch, kind, None)
+    accelerator = getattr(torch, wanted.type, None)
     available = getattr(accelerator, "is_available", None)
+    if wanted.type == "cuda" and torch.version.cuda is None and torch.version.hip is None:
+        raise invalid(f'device "{device}": torch {torch.__version__} is built without CUDA (--python names an interpreter with another torch)')
     if available is None or not available():
-        raise invalid(f'device "{device}": this machine or this torch {torch.__version__} has no {kind}')
+        raise invalid(f'device "{device}": torch {torch.__version__} finds no {wanted.type} device on this machine')
+    count = getattr(accelerator, "device_count", lambda: 1)()
+    if wanted.index is not None and wanted.index >= count:
+        raise invalid(f'device "{device}": this machine has {count}, counted from 0')
 
 
 def compiled(function: Callable[..., Any], request: Request) -> Callable[..., Any]:

@@ -15,14 +15,14 @@ from . import kernel, protocol
 def run(request: protocol.Request, result: int, output: int) -> NoReturn:
     """Handle the request and leave the process without running anybody's exit handlers."""
     result = _streams(result, output)
-    token, request.token = request.token, ""
+    token = _put_away(request)
     try:
         _folders(request)
         from . import child
 
         document, blobs = child.handle(request)
         _flush()
-        _write(result, protocol.frame(token, document, blobs))
+        _write(result, protocol.frame(os.read(token, 64).decode(), document, blobs))
     except BaseException:
         import traceback
 
@@ -32,17 +32,33 @@ def run(request: protocol.Request, result: int, output: int) -> NoReturn:
     os._exit(0)
 
 
+def _put_away(request: protocol.Request) -> int:
+    """The request's token in a pipe, out of the program's sight until the result is whole; returns the reading end."""
+    read, write = os.pipe()
+    os.write(write, request.token.encode())
+    os.close(write)
+    request.token = ""
+    return _moved(read)
+
+
+def _moved(descriptor: int) -> int:
+    """The descriptor under a high number, out of the program's way."""
+    high = min(900, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 8)
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, high)
+    os.close(descriptor)
+    return moved
+
+
 def _streams(result: int, output: int) -> int:
     """Standard streams to the output pipe, the result pipe out of the program's way; returns its number."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    high = min(900, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 1)
-    moved = fcntl.fcntl(result, fcntl.F_DUPFD_CLOEXEC, high)
-    for end in (null, output, result):
-        os.close(end)
-    return moved
+    for end in (null, output):
+        if end > 2:
+            os.close(end)
+    return _moved(result)
 
 
 def _folders(request: protocol.Request) -> None:
@@ -52,6 +68,7 @@ def _folders(request: protocol.Request) -> None:
     os.environ["TMPDIR"] = tempfile.tempdir = temporary
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(scratch, "inductor")
     os.environ["TRITON_CACHE_DIR"] = os.path.join(scratch, "triton")
+    os.environ["CUDA_CACHE_PATH"] = os.path.join(scratch, "cuda")
     if request.profile == "untrusted":
         os.environ["HOME"] = scratch
     os.chdir(request.folder if request.folder and request.profile == "own" else scratch)

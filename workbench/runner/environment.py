@@ -28,6 +28,7 @@ def describe() -> dict[str, Any]:
         "compiler": compiler,
         "compiler_version": version,
         "linker": _linker(compiler),
+        "libc": " ".join(platform.libc_ver()),
         "machine": platform.machine(),
         "system": f"{platform.system()} {platform.release()}",
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),

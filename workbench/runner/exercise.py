@@ -118,11 +118,19 @@ def _exercise(run: Execution, request: Request) -> None:
         function = configuration.compiled(function, request)
     with _timed(run, "call"):
         run.result = _settled(_drive(run.program.drive, function, run.inputs))
+        wait_for_device()
     if request.configuration.get("grad"):
         run.where = "backward"
         with _timed(run, "backward"):
             gradients.backward(run.result)
+            wait_for_device()
         run.where = "call"
+
+
+def wait_for_device() -> None:
+    """Wait for what runs on a GPU: its kernels run asynchronously, and what one raises would show at some later call."""
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.synchronize()
 
 
 def _drive(drive: Callable[..., Any] | None, function: Callable[..., Any], inputs: Sequence[Any]) -> Any:

@@ -10,7 +10,7 @@ import functools
 import os
 from typing import Any
 
-from . import warmup
+from . import shelf, warmup
 from .protocol import Request
 
 FLAGS = ("cpp.simdlen", "cpp.enable_floating_point_contract_flag", "cpp.enable_unsafe_math_opt_flag")
@@ -44,17 +44,21 @@ def build(settings: dict[str, Any]) -> None:
 
 
 def protect() -> None:
-    """In the server, once it is warm: a run takes its locks in its own scratch and builds there what the shared folder lacks."""
+    """In the server, before it compiles: a run takes its locks in its own scratch and builds there what the shared folder lacks."""
     from torch._inductor import codecache
 
     shared: Any = getattr(codecache, "_precompile_header", None)
     if shared is None or not hasattr(codecache, "_HEADER_DIR"):
         return
 
+    shelf.hold(os.environ["WORKBENCH_HEADERS"], codecache._HEADER_DIR)
+
     def either(*arguments: Any, **settings: Any) -> Any:
         scratch = os.environ["TMPDIR"]
         if scratch == os.environ["WORKBENCH_HEADERS"]:  # no run: ``build``
-            return shared(*arguments, **settings)
+            header: str = shared(*arguments, **settings)
+            shelf.mark(header)
+            return header
         codecache._HEADER_LOCK_DIR = os.path.join(scratch, "locks")
         try:
             return shared(*arguments, **settings)

@@ -6,7 +6,10 @@ The library is loaded at import, in the server, so that a forked child only call
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import struct
+import sys
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -16,15 +19,18 @@ PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 
 CLONE_NEWNS = 0x00020000
+CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 0x4000, 0x40000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 0x1000, 0x4000, 0x40000
 
 
 def prctl(option: int, value: int) -> None:
-    """``prctl(option, value, 0, 0, 0)``."""
+    """``prctl(option, value, 0, 0, 0)``; nothing on other kernels."""
+    if sys.platform != "linux":
+        return
     _check(_libc.prctl(option, ctypes.c_ulong(value), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0)))
 
 
@@ -51,14 +57,25 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
     _check(_libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode()))
 
 
+def set_readonly(path: str, *, readonly: bool, beneath: bool = False) -> None:
+    """Make a mount (and all beneath it) read-only or writable; kernel 5.12 and newer."""
+    attributes = struct.pack("<QQQQ", readonly, not readonly, 0, 0)
+    flags = ctypes.c_uint(0x8000 if beneath else 0)  # AT_RECURSIVE
+    syscall(442, ctypes.c_int(-100), path.encode(), flags, attributes, ctypes.c_size_t(len(attributes)))
+
+
 def drop_capabilities() -> None:
-    """Give up every capability for good; no_new_privs keeps them away."""
+    """Give up every capability for good; no_new_privs keeps them away. Nothing on other kernels."""
+    if sys.platform != "linux":
+        return
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     _check(_libc.capset(header, (ctypes.c_uint32 * 6)()))
 
 
 def syscall(number: int, *arguments: object) -> int:
     """A raw system call; its result."""
+    if sys.platform != "linux":
+        raise OSError(errno.ENOSYS, "these numbers are those of Linux")
     result: int = _libc.syscall(ctypes.c_long(number), *arguments)
     return _check(result)
 

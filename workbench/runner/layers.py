@@ -12,6 +12,9 @@ USERS = "user namespace"
 PROCESSES = "pid namespace"
 NETWORK = "network namespace"
 MOUNTS = "mount namespace"
+MESSAGES = "ipc namespace"
+VIEW = "read-only files"
+SPACE = "scratch limit"
 FILES = "landlock"
 SIGNALS = "landlock signals"
 PRIVILEGES = "no new privileges"
@@ -23,6 +26,9 @@ LAYERS: Mapping[str, str] = {
     PROCESSES: "everything a program starts ends with its run",
     NETWORK: "a program reaches no network",
     MOUNTS: "a program sees no other process in /proc and shares no /dev/shm",
+    MESSAGES: "a program leaves no shared memory segment or message queue behind",
+    VIEW: "a program changes no mode, time or attribute of a file, and reaches no service through a socket in /run",
+    SPACE: "the kernel bounds what a program writes; without it the watch ends the run some moments later",
     FILES: "a program writes nothing but its scratch and reads no private files",
     SIGNALS: "a program signals no process outside its run",
     PRIVILEGES: "a program gains no privileges from setuid files",

@@ -75,8 +75,9 @@ def generators() -> dict[str, Any]:
     """Hashes of the states of torch's, Python's and numpy's global generators."""
     state = torch.get_rng_state()
     numpy = sys.modules.get("numpy")
+    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
     return {
-        "torch": _digest(raw_bytes(state)),
+        "torch": _digest(b"".join(raw_bytes(part) for part in (state, *devices))),
         "python": _digest(repr(random.getstate()).encode()),
         "numpy": _digest(_numpy_state(numpy)) if numpy is not None else None,
     }

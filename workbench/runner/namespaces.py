@@ -11,12 +11,12 @@ import struct
 from collections.abc import Collection
 
 from . import kernel
-from .layers import MOUNTS, NETWORK, PROCESSES
+from .layers import MESSAGES, MOUNTS, NETWORK, PROCESSES
 
 NOBODY = 65534
 
-FLAGS = {PROCESSES: kernel.CLONE_NEWPID, NETWORK: kernel.CLONE_NEWNET, MOUNTS: kernel.CLONE_NEWNS}
-FILES = {PROCESSES: "pid_for_children", NETWORK: "net", MOUNTS: "mnt"}
+FLAGS = {PROCESSES: kernel.CLONE_NEWPID, NETWORK: kernel.CLONE_NEWNET, MOUNTS: kernel.CLONE_NEWNS, MESSAGES: kernel.CLONE_NEWIPC}
+FILES = {PROCESSES: "pid_for_children", NETWORK: "net", MOUNTS: "mnt", MESSAGES: "ipc"}
 """Name under ``/proc/self/ns`` of each."""
 
 
@@ -63,6 +63,8 @@ def furnish() -> None:
     kernel.mount("proc", "/proc", "proc", safe)
     if os.path.isdir("/dev/shm"):
         kernel.mount("tmpfs", "/dev/shm", "tmpfs", safe, "size=1g,mode=1777")
+    with contextlib.suppress(OSError):  # of the IPC namespace where there is one; segments that nobody maps count for nobody
+        _write("/proc/sys/kernel/shmall", str((1 << 30) // os.sysconf("SC_PAGE_SIZE")))
 
 
 def is_root() -> bool:

@@ -16,10 +16,10 @@ MAGIC = b"WBRESULT"
 END = b"WBEND\n"
 VERSION = 1
 
-ACTIONS = ("run", "shadow", "nudge", "trace", "capture", "environment")
+ACTIONS = ("run", "shadow", "nudge", "trace", "capture", "screen", "environment")
 """run: execute and observe, eager (backend None) or compiled. shadow: eager with a float64 image per storage and warnings. nudge: eager
 under one-ulp perturbations, one request for many seeds. trace: metadata of every value, for mutators. capture: Dynamo's graphs, for the
-reducer. environment: torch version, CPU capability, compiler."""
+reducer. screen: which of many texts run in eager. environment: torch version, CPU capability, compiler."""
 
 
 class FrameError(ValueError):
@@ -33,12 +33,14 @@ class Limits:
     seconds:   wall clock, whole child
     memory_mb: resident memory of the child and its children together
     file_mb:   largest file it may write
+    scratch_mb: all files that it may have at once
     output_kb: stdout and stderr kept; the rest is dropped and counted
     """
 
     seconds: float = 60.0
     memory_mb: int = 4096
     file_mb: int = 1024
+    scratch_mb: int = 2048
     output_kb: int = 256
 
 

@@ -9,8 +9,8 @@ import resource
 import signal
 from collections.abc import Collection
 
-from . import kernel, landlock, namespaces, places
-from .layers import COUNT, FILES, LAYERS, NETWORK, PRIVILEGES, PROCESSES, SIGNALS, USERS
+from . import kernel, landlock, namespaces, places, view
+from .layers import COUNT, FILES, LAYERS, MESSAGES, MOUNTS, NETWORK, PRIVILEGES, PROCESSES, SIGNALS, SPACE, USERS, VIEW
 from .protocol import Request
 from .warden import PROCESS_LIMIT, Nest
 
@@ -29,10 +29,11 @@ def enter(request: Request, layers: Collection[str], nest: Nest | None, status: 
 def _take_on(request: Request, have: set[str], nest: Nest | None) -> list[str]:
     os.setsid()
     if nest is None:
-        have -= {PROCESSES} | namespaces.unshare(have & {NETWORK})
+        have -= {PROCESSES, MOUNTS} | namespaces.unshare(have & {NETWORK, MESSAGES})
     else:
         have -= nest.refused
         nest.enter(have)
+    have -= view.take_on(request, have & {VIEW, SPACE}) if MOUNTS in have else {VIEW, SPACE}
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     _limit(request, have, counted=nest is not None and nest.counted)
     kernel.drop_capabilities()

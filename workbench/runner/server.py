@@ -14,7 +14,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from . import family, kernel, namespaces, watch, wire
+from . import family, kernel, namespaces, spawn, watch, wire
 from .layers import LAYERS, OF_SERVERS, PROCESSES, THREAD, USERS, switched_off
 from .protocol import Request
 from .warden import Nest, Warden
@@ -38,7 +38,8 @@ class Server:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._layers = LAYERS.keys() - switched_off()
+        self._spawns = ""
+        self._layers = (LAYERS.keys() if sys.platform == "linux" else {THREAD}) - switched_off()
         needed = [path for path in (sys.executable, os.getcwd(), *sys.path) if os.access(path, os.R_OK)]
         if USERS in self._layers and not namespaces.become_nobody(needed):
             self._layers -= {USERS}
@@ -48,25 +49,31 @@ class Server:
         """Warm up, tell the host, serve."""
         facts = _warm_up()
         _stop_dying_with(self._connection)
+        self._spawns = facts["start"] = "" if "failed" in facts else spawn.why()
         wire.send_json(self._connection, facts)
         if "failed" in facts:
             return
-        if len(facts["threads"]) != 1:
+        if len(facts["threads"]) != 1 and not self._spawns:
             self._layers -= {THREAD}
         family.adopt_orphans()
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # no child looks into this process
         weight = family.resident_mb([os.getpid()])
         while True:
-            body, descriptors = wire.receive(self._connection, 2)
-            report = self._run(Request.from_bytes(body), *descriptors)
+            request, ends = self._next()
+            report = self._run(request, *ends)
             growth = family.resident_mb([os.getpid()]) - weight
             wire.send_json(self._connection, asdict(report) | {"growth_mb": growth})
+
+    def _next(self) -> tuple[Request, list[int]]:
+        """In a function of its own: the frames of a child hold no copy of the message, and so of its token."""
+        body, descriptors = wire.receive(self._connection, 2)
+        return Request.from_bytes(body), descriptors
 
     def _run(self, request: Request, result: int, output: int) -> watch.Report:
         """One request, one child; what became of it."""
         from . import entry, headers, sandbox
 
-        settings = headers.needed(request)
+        settings = headers.needed(request) if sys.platform == "linux" else {}
         if settings:
             watch.wait_for(self._fork(lambda _: headers.build(settings)), headers.SECONDS)
         status, status_end = os.pipe()
@@ -75,12 +82,14 @@ class Server:
             os.close(status)
             left_out = set(request.options.get("without", ())) - OF_SERVERS
             sandbox.enter(request, self._layers - left_out, nest, status_end)
+            if self._spawns:
+                spawn.become(request, result, output)
             entry.run(request, result, output)
 
         relatives = self._fork(child)
         for end in (result, output, status_end):
             os.close(end)
-        return watch.until_gone(self._connection, relatives, status, request.limits)
+        return watch.until_gone(self._connection, relatives, status, request)
 
     def _fork(self, child: Any) -> family.Family:
         """Fork into a nest when there are nests; the child calls ``child(nest)`` and ends."""
@@ -106,7 +115,6 @@ def _warm_up() -> dict[str, Any]:
         facts = warmup.prepare()
         from . import child  # noqa: F401 - the same; it needs torch
 
-        headers.protect()
         return facts
     except BaseException as error:
         lines = str(error).strip().splitlines() or [""]

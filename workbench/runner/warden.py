@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from typing import NoReturn
 
 from . import kernel, namespaces
-from .layers import COUNT, MOUNTS, NETWORK, PROCESSES
+from .layers import COUNT, MESSAGES, MOUNTS, NETWORK, PROCESSES
 
 PROCESS_LIMIT = 512
 """Processes and threads of one run at once; a compile needs five."""
@@ -68,7 +68,7 @@ class Warden:
         if self.pid == 0:
             self._socket.close()
             connection.close()  # the host must see the server's end of it close
-            _serve(theirs, set(layers) & {PROCESSES, NETWORK, MOUNTS, COUNT})
+            _serve(theirs, set(layers) & {PROCESSES, NETWORK, MOUNTS, MESSAGES, COUNT})
         theirs.close()
         self._order()
 

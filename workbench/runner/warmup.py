@@ -7,13 +7,32 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import hashlib
+import json
 import os
+import sys
 import threading
+from collections.abc import Collection
 from typing import Any
 
 
 def prepare() -> dict[str, Any]:
     """Warm this process up; facts for the host: ``torch``, ``threads`` (of the process, must be 1), ``compiled`` (or why not)."""
+    import torch
+
+    from . import headers
+
+    get_ready(_known_vectors())
+    _remember_vectors()
+    headers.protect()
+    problem = compile_trivial()
+    gc.collect()
+    gc.freeze()  # children copy fewer pages
+    return {"torch": str(torch.__version__), "problem": problem, "threads": thread_names()}
+
+
+def get_ready(vectors: Collection[str] | None) -> None:
+    """Import and set all that runs need, and compile nothing. ``vectors``: names of the vector instructions that work; None: find out."""
     import torch
     import torch._dynamo
     import torch._inductor.compile_fx
@@ -24,11 +43,10 @@ def prepare() -> dict[str, Any]:
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     inductor.compile_threads = 1
-    _ask_for_vectors()
-    problem = compile_trivial()
-    gc.collect()
-    gc.freeze()  # children copy fewer pages
-    return {"torch": str(torch.__version__), "problem": problem, "threads": thread_names()}
+    if vectors is None:
+        _ask_for_vectors()
+    else:
+        _tell_vectors(frozenset(vectors))
 
 
 def thread_names() -> list[str]:
@@ -58,6 +76,59 @@ def _ask_for_vectors() -> None:
         return
     finally:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = private
+
+
+def vectors() -> list[str]:
+    """Names of the vector instructions that work here, by Inductor's own trial."""
+    try:
+        from torch._inductor import cpu_vec_isa
+
+        return sorted(str(kind) for kind in cpu_vec_isa.valid_vec_isa_list())
+    except Exception:
+        return []
+
+
+def _tell_vectors(known: frozenset[str]) -> None:
+    """Spare Inductor the trial: a build and a new interpreter that imports torch, for each kind."""
+    from torch._inductor import config, cpu_vec_isa
+
+    def works(kind: Any) -> bool:
+        told: bool | None = config.cpp.vec_isa_ok
+        return str(kind) in known if told is None else told
+
+    cpu_vec_isa.VecISA.__bool__ = works  # type: ignore[method-assign, assignment]
+
+
+def _memory_of_vectors() -> str:
+    """The file that remembers the answer for this torch, compiler and processor."""
+    from . import environment
+
+    with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
+        flags = next((line for line in file if line.startswith(("flags", "Features"))), "")
+    import torch
+
+    facts = [torch.__version__, torch.version.git_version, torch.__file__, environment.find_compiler(), flags, sys.version]
+    name = hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
+    return os.path.join(os.environ["WORKBENCH_HEADERS"], "vectors", f"{name}.json")
+
+
+def _known_vectors() -> list[str] | None:
+    try:
+        with open(_memory_of_vectors()) as file:
+            known = json.load(file)
+        return [str(name) for name in known] if isinstance(known, list) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _remember_vectors() -> None:
+    found = vectors()
+    if found:  # none: perhaps only the compiler is ill today
+        with contextlib.suppress(OSError):
+            path = _memory_of_vectors()
+            with open(f"{path}.{os.getpid()}", "w") as file:
+                json.dump(found, file)
+            os.replace(file.name, path)
 
 
 def compile_trivial() -> str:

@@ -1,4 +1,4 @@
-"""The server's eye on the one run it has: wall clock, memory and number of processes of the whole family, and its end."""
+"""The server's eye on the one run it has: wall clock, memory, files and number of processes of the whole family, and its end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Any
 
 from . import kernel, wire
 from .family import Family, resident_mb
-from .protocol import Limits
+from .holdings import Holdings
+from .protocol import Limits, Request
 
 INTERVAL = 0.05
 """Seconds between looks; a process that touches pages as fast as it can gains some 150 MB in it."""
@@ -26,7 +27,7 @@ PROCESSES = 600
 class Report:
     """How a run ended, for the host.
 
-    how:     exited | timeout | memory | processes | sandbox
+    how:     exited | timeout | memory | disk | processes | sandbox
     missing: isolation layers that the run did without
     detail:  one sentence for people, empty when all is well
     """
@@ -38,10 +39,11 @@ class Report:
     detail: str = ""
 
 
-def until_gone(connection: socket.socket, family: Family, status: int, limits: Limits) -> Report:
+def until_gone(connection: socket.socket, family: Family, status: int, request: Request) -> Report:
     """Wait for the run's child; end the whole family then, or when it breaks a limit, or when the host goes away (Closed)."""
     started = time.monotonic()
     report = Report()
+    holdings = Holdings(request.scratch)
     code: int | None = None
     ended = kernel.pidfd(family.child)
     watched = [connection.fileno(), *([] if ended is None else [ended])]
@@ -52,7 +54,7 @@ def until_gone(connection: socket.socket, family: Family, status: int, limits: L
                 raise wire.Closed
             code = _exit_code(family.child)
             if code is None:
-                _enforce(report, limits, family.processes(), time.monotonic() - started)
+                _enforce(report, request.limits, family.processes(), holdings, time.monotonic() - started)
     finally:
         if ended is not None:
             os.close(ended)
@@ -76,13 +78,15 @@ def _exit_code(pid: int) -> int | None:
     return os.waitstatus_to_exitcode(how) if found else None
 
 
-def _enforce(report: Report, limits: Limits, processes: list[int], elapsed: float) -> None:
-    memory = resident_mb(processes)
+def _enforce(report: Report, limits: Limits, processes: list[int], holdings: Holdings, elapsed: float) -> None:
+    memory = resident_mb(processes) + holdings.in_memory_mb(processes)
     report.rss_mb = max(report.rss_mb, memory)
     if elapsed > limits.seconds:
         report.how, report.detail = "timeout", f"longer than {limits.seconds:g} s"
     elif memory > limits.memory_mb:
         report.how, report.detail = "memory", f"{memory} MB resident, more than {limits.memory_mb} MB"
+    elif holdings.on_disk_mb() > limits.scratch_mb:
+        report.how, report.detail = "disk", f"its files together have more than {limits.scratch_mb} MB, or are too many"
     elif len(processes) > PROCESSES:
         report.how, report.detail = "processes", f"more than {PROCESSES} processes at once"
 
