@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -12,15 +13,28 @@ from workbench.errors import WorkbenchError
 
 @click.command()
 @click.argument("query", nargs=-1)
+@click.option("--serve", is_flag=True, help="In a browser of this machine instead of this terminal (extra: serve).")
+@click.option("--port", type=click.IntRange(1024, 65535), default=8000, show_default=True, help="Port for --serve.")
 @db_option
-def command(query: tuple[str, ...], db: str | None) -> None:
+def command(query: tuple[str, ...], *, serve: bool, port: int, db: str | None) -> None:
     """Inspect, label and export findings in a terminal; QUERY filters them from the start."""
+    from workbench.triage.served import DRIVER
+
     path = database(db)
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
-        raise WorkbenchError("triage needs a terminal", "without one: workbench list, show, label, state, export")
+    in_browser = os.environ.get("TEXTUAL_DRIVER") == DRIVER
+    if (
+        not serve and not in_browser and not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    ):  # Textual draws on stderr
+        raise WorkbenchError("triage needs a terminal", "without one: workbench list, show, label, state, export; or triage --serve")
     from store import open_store
-    from workbench.triage.app import TriageApp
 
     if not path.exists():
         open_store(path).close()
+    if serve:
+        from workbench.triage.served import serve as serve_it
+
+        serve_it(path, query, port, say=lambda text: click.echo(text, err=True))
+        return
+    from workbench.triage.app import TriageApp
+
     TriageApp(path, query=" ".join(query)).run()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import ComposeResult, SystemCommand
+from textual.app import ComposeResult, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.screen import Screen
@@ -376,6 +376,9 @@ class TriageApp(Views):
         try:
             with self.suspend():
                 edited = edit(source, f"finding_{finding}.py")
+        except SuspendNotSupported:
+            self.status.say("✗ no editor in a browser: y copies the program")
+            return
         except WorkbenchError as error:
             self.status.say(f"✗ {error.message} — {error.hint}")
             return
