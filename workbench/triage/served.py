@@ -48,6 +48,7 @@ def serve(path: Path, query: Sequence[str], port: int, say: Callable[[str], None
 
     server._make_app = guarded
     server.on_startup = _quiet  # its own banner names an address without the secret
+    server.initialize_logging = _no_log  # and its log would show the secret
     say(f"open http://{HOST}:{port}/?key={secret}")
     say("only this machine and only this address; Ctrl-C ends it")
     server.serve()
@@ -55,6 +56,10 @@ def serve(path: Path, query: Sequence[str], port: int, say: Callable[[str], None
 
 async def _quiet(app: Any) -> None:
     """Say nothing."""
+
+
+def _no_log() -> None:
+    """Log nothing."""
 
 
 def _check_free(port: int) -> None:
