@@ -7,8 +7,10 @@ import os
 import click
 
 from store.records import JSON
+from workbench.commands import counts
 from workbench.commands.options import database, db_option, emit, json_option
 from workbench.commands.reading import reading, table
+from workbench.errors import WorkbenchError
 
 BY = ("state", "stage", "symptom", "code", "dtype", "reduction")
 
@@ -16,12 +18,25 @@ BY = ("state", "stage", "symptom", "code", "dtype", "reduction")
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option("--by", multiple=True, help=f"Count by this; may be repeated (default: {' '.join(BY)}).")
+@click.option("--llm", is_flag=True, help="Count calls to LLM endpoints instead: outcomes, tokens, time, cost.")
+@click.option("--campaign", type=int, help="One campaign (0: the latest): a row a characteristic and a mutator; with --llm, its calls.")
+@click.option("--csv", "as_csv", is_flag=True, help="The rows of the campaign as CSV on stdout (default: of the latest).")
 @json_option
 @db_option
-def command(query: tuple[str, ...], by: tuple[str, ...], db: str | None, *, as_json: bool) -> None:
+def command(
+    query: tuple[str, ...], by: tuple[str, ...], db: str | None, *, llm: bool, campaign: int | None, as_csv: bool, as_json: bool
+) -> None:
     """Count findings that match QUERY, jobs, and what campaigns did."""
     text = " ".join(query)
     _upgrade(db)
+    if llm:
+        _llm(db, by, campaign or None, as_json=as_json)
+        return
+    if campaign is not None or as_csv:
+        if text or by or (as_csv and as_json):
+            raise WorkbenchError("a campaign's rows take no query, no --by, and one form", "workbench stats --campaign 3 --csv, or --json")
+        _campaign(db, campaign or 0, as_csv=as_csv, as_json=as_json)
+        return
     with reading(db) as store:
         tallies = {name: store.tally(name, text) for name in by or BY}
         found, buckets = store.count(text), len(store.tally("bucket", text))
@@ -41,6 +56,64 @@ def command(query: tuple[str, ...], by: tuple[str, ...], db: str | None, *, as_j
     if campaigns:
         told = [[str(c.id), c.state, c.started[:16].replace("T", " "), _numbers(c.counters)] for c in campaigns]
         table(["campaign", "state", "started", "counters"], told, flexible=3)
+
+
+def _campaign(db: str | None, campaign: int, *, as_csv: bool, as_json: bool) -> None:
+    """What one campaign did, by characteristic and mutator."""
+    with reading(db) as store:
+        if campaign:
+            chosen = store.campaign(campaign)
+        else:
+            latest = store.campaigns(1)
+            if not latest:
+                raise WorkbenchError("no campaign yet", "workbench fuzz --minutes 5")
+            chosen = latest[0]
+    if as_csv:
+        click.echo(counts.as_csv(chosen), nl=False)
+    elif as_json:
+        emit({**chosen.to_json(), "rows": counts.rows(chosen)})
+    else:
+        table([name.replace("_", " ") for name in counts.COLUMNS[1:]], list(counts.lines(chosen)), flexible=1)
+
+
+def _llm(db: str | None, by: tuple[str, ...], campaign: int | None, *, as_json: bool) -> None:
+    """Calls by model, outcome and characteristic, or as ``--by`` says."""
+    from store.llm_calls import GROUPS
+
+    unknown = [name for name in by if name not in GROUPS]
+    if unknown:
+        raise WorkbenchError(f"LLM calls are not counted by {unknown[0]!r}", f"--by: {', '.join(GROUPS)}")
+    with reading(db) as store:
+        if campaign is not None:
+            store.campaign(campaign)
+        tallies = {name: store.llm_tally(name, campaign) for name in by or ("model", "purpose", "outcome", "verdict", "characteristic")}
+    for rows in tallies.values():
+        for row in rows:
+            row["tokens_per_second"] = round(row["completion_tokens"] / row["milliseconds"] * 1000, 1) if row["milliseconds"] else None
+    if as_json:
+        emit(tallies)
+        return
+    columns = (
+        "calls",
+        "replayed",
+        "valid",
+        "judged",
+        "mismatches",
+        "prompt_tokens",
+        "cached_tokens",
+        "completion_tokens",
+        "tokens_per_second",
+        "cost",
+    )
+    titles = [name.replace("_", " ").replace(" tokens", "").replace("tokens per second", "tokens/s") for name in columns]
+    lines = [[name, row["value"] or "–", *(_shown(row[c]) for c in columns)] for name, rows in tallies.items() for row in rows]
+    table(["by", "value", *titles], lines, flexible=1)
+    if not lines:
+        click.echo("no LLM call yet: workbench fuzz --llm", err=True)
+
+
+def _shown(value: JSON) -> str:
+    return "–" if value is None else f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
 def _upgrade(db: str | None) -> None:
