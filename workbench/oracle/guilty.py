@@ -69,6 +69,21 @@ def guilty(runs: Runs, stage: Stage, shows: Shows, patches: Patches) -> Guilty:
     return Guilty()
 
 
+def gone_without(runs: Runs, stage: Stage, name: str, shows: Shows, patches: Patches) -> bool:
+    """Whether the difference is gone without the subsystem of this guilty pass; where that cannot be run, it is not."""
+    backend = LADDER[stage]
+    subsystem = name.partition(" ")[0]
+    switch = next((s for s in SWITCHES.get(stage, ()) if f"{s[1]}.{s[0]}" == name), None)
+    try:
+        if switch is not None:
+            key, table, value = switch
+            observed = runs.compiled(backend, {**patches, table: {**patches.get(table, {}), key: value}})
+            return observed.outcome == "returned" and not shows(observed)
+        return subsystem in APPLICATIONS.get(stage, ()) and not _shows_with(runs, backend, subsystem, -1, shows, patches)
+    except UndecidedError:
+        return False
+
+
 def _application(runs: Runs, backend: str, subsystem: str, shows: Shows, patches: Patches) -> Guilty:
     """Halve down to the first application that brings the difference back."""
     whole = _run(runs, backend, subsystem, HUGE, patches)

@@ -9,7 +9,7 @@ from store.records import LADDER, Configuration, Difference, Noise, NoiseKind, O
 from workbench.oracle.compare import Comparison, Disagreement
 from workbench.oracle.difference import difference
 from workbench.oracle.explain import Explained, Explainer, Patches
-from workbench.oracle.guilty import APPLICATIONS, Shows, guilty
+from workbench.oracle.guilty import APPLICATIONS, Shows, gone_without, guilty
 from workbench.oracle.ladder import Climb, climb, same_difference, same_raise, same_silence
 from workbench.oracle.memo import Memo
 from workbench.oracle.observation import Observation, Raised
@@ -34,12 +34,14 @@ class Demand:
     ladder:  ask every backend, also above the first that fails and for programs that agree
     confirm: on a mismatch, compile once more; what does not show again is undecided
     threads: findings again with another number of threads, and one in ``SHARE`` of the other programs with two (``threads_matter``)
+    blame:   a guilty pass as ``guilty`` names it: ask only whether the difference is gone without its subsystem (one compile)
     """
 
     stage: bool = True
     ladder: bool = False
     confirm: bool = True
     threads: bool = False
+    blame: str = ""
 
 
 class Judge:
@@ -176,8 +178,11 @@ class _Examination:
 
         if (self._demand.threads or self._demand.ladder) and _threads_matter(self._runs, shows, patches):
             found = _warned_of_threads(found)
-        if not self._demand.ladder or found.stage not in APPLICATIONS:
+        if found.stage not in APPLICATIONS or not (self._demand.ladder or self._demand.blame):
             return found
+        if not self._demand.ladder:
+            hidden = gone_without(self._runs, found.stage, self._demand.blame, shows, patches)
+            return replace(found, guilty=self._demand.blame if hidden else None, guilty_asked=True)
         blamed = guilty(self._runs, found.stage, shows, patches)
         return replace(found, guilty=blamed.name, guilty_asked=True, replay=blamed.replay)
 
