@@ -48,6 +48,7 @@ def remove_cut(folder: str) -> None:
             continue
         name = os.path.basename(header).removesuffix(".h")
         with contextlib.suppress(OSError):
+            os.makedirs(os.path.join(folder, "locks"), exist_ok=True)
             descriptor = os.open(os.path.join(folder, "locks", f"{name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 if _locked(descriptor) and not os.path.exists(header + MARK):
