@@ -22,6 +22,7 @@ from textual.strip import Strip
 from store import Store, open_store
 from store.records import Difference, Outcome, Program, Signature, Stage, Symptom, Verdict
 from workbench.triage.app import TriageApp
+from workbench.triage.bucket_screen import BucketScreen
 
 pytestmark = pytest.mark.benchmark
 
@@ -57,6 +58,12 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 raw.execute(f"INSERT INTO {table} SELECT {term}, finding_id + ? FROM {table} WHERE finding_id <= {ADDED}", (n,))
     raw.close()
     return path
+
+
+@pytest.fixture(autouse=True)
+def no_tabs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The usual tabs, not those of whoever runs this."""
+    monkeypatch.setattr("workbench.triage.tabs.tabs_file", lambda: tmp_path / "triage.toml")
 
 
 async def came_true(so: Callable[[], object]) -> float:
@@ -107,7 +114,18 @@ async def test_start_filter_and_keys(big: Path) -> None:
         for key, name in (("j", "cursor down"), ("G", "to the end"), ("ctrl+u", "half a page up"), ("g", "to the top")):
             print(f"{1000 * await _key(pilot, app, key):8.0f} ms key {key} ({name}) to painted, median of 9")
         watcher.cancel()
-    print(f"event loop away: {gaps.told()}")
+        print(f"event loop away: {gaps.told()}")
+        begin = time.perf_counter()
+        await pilot.press("b")
+        await came_true(lambda: isinstance(app.screen, BucketScreen) and app.screen.detail)
+        assert isinstance(app.screen, BucketScreen)
+        print(f"{1000 * (time.perf_counter() - begin):8.0f} ms to open the buckets ({len(app.screen.list.lines)})")
+        await pilot.press("escape")
+        begin = time.perf_counter()
+        app.refresh_views()
+        app.tab_bar.counts = {}
+        await came_true(lambda: app.tab_bar.counts)
+        print(f"{1000 * (time.perf_counter() - begin):8.0f} ms to count {len(app.tab_bar.tabs)} tabs")
 
 
 async def _key(pilot: Pilot[None], app: TriageApp, key: str) -> float:
