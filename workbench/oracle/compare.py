@@ -90,9 +90,13 @@ class Disagreement:
 
 @dataclass(slots=True)
 class Comparison:
-    """All disagreements of two observations that both returned, weak ones and signs of zero apart."""
+    """All disagreements of two observations that both returned, weak ones and signs of zero apart.
+
+    aside: large leaves that differ and that no test had to decide on, since smaller ones did
+    """
 
     found: list[Disagreement]
+    aside: list[Disagreement] = field(default_factory=list)
     weak: list[Disagreement] = field(default_factory=list)
     signed_zero: list[str] = field(default_factory=list)
 
@@ -105,6 +109,13 @@ class Comparison:
     def equal(self) -> bool:
         """Nothing is left unexplained."""
         return not self.open
+
+    def set_aside(self, size: int) -> None:
+        """Leaves of more elements than this count no longer; nothing happens where they are all there is."""
+        large = [d for d in self.open if d.left is not None and d.left.size > size]
+        if len(large) < len(self.open):
+            self.aside += large
+            self.found = [d for d in self.found if all(d is not other for other in large)]
 
 
 def compare(eager: Observation, compiled: Observation) -> Comparison:

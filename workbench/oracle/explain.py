@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from store.records import JSON, LADDER, NoiseKind, Stage
-from workbench.oracle.compare import Comparison, compare
+from workbench.oracle.compare import Comparison, Disagreement, compare
 from workbench.oracle.dtypes import Mask
 from workbench.oracle.noise import (
     Evidence,
@@ -16,15 +17,32 @@ from workbench.oracle.noise import (
     excuse_by_ties,
     excuse_by_vanishing,
     excuse_eagers_overflow,
+    out_of_reach,
     pinned_by,
 )
 from workbench.oracle.observation import Observation
-from workbench.oracle.runs import NUDGE_BATCHES, OTHER_POISON, POISON, Runs
+from workbench.oracle.runs import LARGE, NUDGE_BATCHES, OTHER_POISON, POISON, Runs
 
 Patches = Mapping[str, Mapping[str, JSON]]
 
 SAME_STREAM: Patches = {"inductor": {"fallback_random": True}}
 EMULATED = "emulate_precision_casts"
+COSTLY = 8 << 20
+"""Elements in all leaves together (32 MB of float32) from which hopeless nudged runs are not made."""
+SMOOTH = frozenset(
+    """linear mm addmm bmm baddbmm mv dot convolution convolution_backward add sub rsub mul div neg sum mean exp log sqrt rsqrt tanh tanh_backward
+    sigmoid sigmoid_backward gelu gelu_backward silu silu_backward relu threshold_backward leaky_relu leaky_relu_backward softplus
+    _softmax _softmax_backward_data _log_softmax _log_softmax_backward_data native_layer_norm native_layer_norm_backward native_batch_norm
+    native_batch_norm_backward native_group_norm native_group_norm_backward _scaled_dot_product_flash_attention_for_cpu
+    _scaled_dot_product_flash_attention_for_cpu_backward _scaled_dot_product_attention_math avg_pool2d avg_pool2d_backward
+    _adaptive_avg_pool2d _adaptive_avg_pool2d_backward upsample_nearest2d upsample_nearest2d_backward upsample_bilinear2d
+    upsample_bilinear2d_backward embedding embedding_dense_backward nll_loss_forward nll_loss_backward mse_loss mse_loss_backward
+    view _unsafe_view reshape t transpose permute expand detach clone copy _to_copy alias slice select squeeze unsqueeze split
+    split_with_sizes unbind cat stack as_strided unfold zeros zeros_like ones ones_like full full_like empty empty_like empty_strided
+    new_zeros new_empty new_empty_strided new_ones fill zero slice_backward select_backward arange tril triu contiguous lift_fresh
+    constant_pad_nd pow addcmul where masked_fill native_dropout native_dropout_backward accumulate_grad""".split()  # noqa: SIM905
+)
+"""Continuous in their operands (masks come from elsewhere), or moving them."""
 
 
 @dataclass(slots=True)
@@ -37,6 +55,25 @@ class Explained:
     comparison: Comparison
     evidence: Evidence = field(default_factory=Evidence)
     patches: Patches = field(default_factory=dict)
+
+
+def _wanted(found: Disagreement, *, large: bool) -> bool:
+    """Whether a nudged run can say something of it, among leaves of that size."""
+    return found.movable and (found.left is not None and found.left.size > LARGE) is large
+
+
+def _costly(shadow: Observation) -> bool:
+    """Nudged runs take seconds each: millions of elements, most of them in parameters."""
+    return sum(math.prod(leaf.shape) for leaf in shadow.leaves.values()) > COSTLY
+
+
+def _smooth(shadow: Observation) -> bool:
+    """No operator decides anything on rounded numbers, as far as their names tell; then six nudged runs tell what 24 would, in size."""
+    plan = shadow.facts.get("plan")
+    if not isinstance(plan, list):
+        return False
+    names = {str(node[0]).partition(".")[2].partition(".")[0] for node in plan if isinstance(node, list) and node}
+    return all(name.rstrip("_") in SMOOTH for name in names)
 
 
 class Explainer:
@@ -84,12 +121,21 @@ class Explainer:
         excuse_by_ties(comparison, shadow, pins, evidence)
         if shadow.facts.get("exact"):
             return
-        nudged: list[Observation] = []
-        for batch in range(len(NUDGE_BATCHES)):
-            if not any(d.movable for d in comparison.open):
-                return
-            nudged.append(self._runs.nudged(batch))
-            excuse_by_nudge(comparison, self._runs.eager(), nudged, pins, evidence)
+        self._nudge(comparison, shadow, pins, evidence)
+
+    def _nudge(self, comparison: Comparison, shadow: Observation, pins: dict[str, Mask], evidence: Evidence) -> None:
+        """Leaves of ordinary size first: where they decide, gradients of some hundred MB need not be looked at."""
+        eager = self._runs.eager()
+        for large in (False, True):
+            nudged: list[Observation] = []
+            for batch in range(len(NUDGE_BATCHES)):
+                if not any(_wanted(d, large=large) for d in comparison.open):
+                    break
+                if nudged and _costly(shadow) and _smooth(shadow) and out_of_reach(comparison, eager, nudged):
+                    break
+                nudged += self._runs.nudged(batch, large=large)
+                excuse_by_nudge(comparison, eager, nudged, pins, evidence)
+            comparison.set_aside(LARGE)
 
     def _controls(self, comparison: Comparison, evidence: Evidence) -> None:
         eager = self._runs.eager()

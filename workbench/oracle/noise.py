@@ -15,6 +15,7 @@ from store.records import JSON, NoiseKind, Symptom
 from workbench.oracle.compare import Comparison, Disagreement
 from workbench.oracle.dtypes import Array, Floats, Mask, as_reals, is_double, real_format, ulp
 from workbench.oracle.observation import Leaf, Observation
+from workbench.oracle.runs import LARGE
 from workbench.oracle.variants import Pins, reached
 
 FACTOR = 4.0
@@ -22,6 +23,8 @@ FACTOR = 4.0
 NEIGHBOURS = 33
 """Elements nearest in magnitude whose error stands for eager's: eager alone may be right by luck, the whole tensor is too lenient."""
 TIE_ULPS = 8.0
+HOPELESS = 100.0
+"""Times the spread of six nudged runs: of 24 it is 2 to 3 times that of six where nothing is decided on rounded numbers."""
 
 
 @dataclass(slots=True)
@@ -182,11 +185,33 @@ def excuse_by_nudge(comparison: Comparison, eager: Observation, nudged: Iterable
             evidence.add(NoiseKind.NUDGE, elements=int(mask.sum()), spread=spread)
 
 
+def out_of_reach(comparison: Comparison, eager: Observation, nudged: Iterable[Observation]) -> bool:
+    """Some float element is so far outside of what nudged runs reach that more of them would not help; says nothing of decisions."""
+    runs = list(nudged)
+    for found in comparison.open:
+        if found.left is None or not _has_floats(found) or found.left.size > LARGE:
+            continue
+        assert found.eager is not None
+        assert found.compiled is not None
+        bounds = _bounds(found.path, eager, runs)
+        form = real_format(found.eager.dtype)
+        value = _reals(found.compiled.array)
+        if bounds is None or form is None or bounds[0].shape != value.shape:
+            continue
+        low, high, nan = bounds
+        with np.errstate(invalid="ignore"):
+            spread = (high - low) + form.atol + form.rtol * np.abs(value)
+            far = (value < low - HOPELESS * spread) | (value > high + HOPELESS * spread)
+        if (found.left & far & ~nan).any():
+            return True
+    return False
+
+
 def excuse_by_vanishing(comparison: Comparison, other: Comparison, kind: NoiseKind, pins: Pins, evidence: Evidence) -> None:
     """What another compiled run (its own excuses taken) no longer shows is explained by what that run changed."""
-    still = {(d.path, d.symptom) for d in other.open}
+    still = {(d.path, d.symptom) for d in (*other.open, *other.aside)}
     elements: dict[str, list[Disagreement]] = {}
-    for remaining in other.open:
+    for remaining in (*other.open, *other.aside):
         if remaining.left is not None or remaining.symptom in (Symptom.DTYPE, Symptom.SHAPE, Symptom.STRUCTURE):
             elements.setdefault(remaining.path, []).append(remaining)
     for found in comparison.open:

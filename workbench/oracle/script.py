@@ -43,8 +43,8 @@ class CallRuns(Runs):
     def shadow(self) -> Observation:
         return self._call(self._whole.shadow(), "float64 shadow")
 
-    def nudged(self, batch: int) -> Observation:
-        return self._call(self._whole.nudged(batch), "nudged run")
+    def nudged(self, batch: int, *, large: bool = False) -> list[Observation]:
+        return [self._call(whole, "nudged run") for whole in self._whole.nudged(batch, large=large)]
 
     def _call(self, whole: Observation, what: str) -> Observation:
         if self._number < len(whole.calls):

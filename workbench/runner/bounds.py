@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -54,13 +56,20 @@ class Variants:
 
 
 def nudged(request: Request) -> tuple[dict[str, Any], bytes]:
-    """Bounds of every leaf over ``request.seeds``; a seed that does not return, or returns leaves of other shape, is counted and left out."""
+    """Bounds of every leaf over ``request.seeds``; a seed that does not return, or returns leaves of other shape, is counted and left out.
+
+    ``facts["nudge"]["seeds"]``: how many of them, from the first, ran before a third of the time limit was over
+    """
     plan = request.options.get("plan") or []
     found: dict[str, Bounds] = {}
     counts: Counter[str] = Counter(returned=0, failed=0, structure=0)
     variants = Variants()
     last = Execution()
+    time_left = patience(request)
     for seed in request.seeds:
+        if not time_left():
+            break
+        counts["seeds"] += 1
         mode = Nudge(seed, plan)
         with Restore(), Anew(request.folder):
             last = execute(request, request.leaf, mode)
@@ -84,7 +93,7 @@ def _take(execution: Execution, request: Request, found: dict[str, Bounds], coun
     recorder = Recorder(keep_bytes=False, known=execution.known)
     with undisturbed():
         sections(recorder, execution, request)
-        leaves = {leaf.path: (leaf, wide(leaf.plain)) for leaf in recorder.leaves if leaf.plain is not None and not leaf.untouched}
+        leaves = {leaf.path: (leaf, wide(leaf.plain)) for leaf in recorder.leaves if leaf.plain is not None and wanted(leaf, request)}
     variants.add(recorder.python, {leaf.path: list(leaf.entry["shape"]) for leaf in recorder.leaves})
     if found and {p: b.low.shape for p, b in found.items()} != {p: v.shape for p, (_, v) in leaves.items()}:
         counts["structure"] += 1
@@ -95,6 +104,25 @@ def _take(execution: Execution, request: Request, found: dict[str, Bounds], coun
             found[path].add(values)
         else:
             found[path] = Bounds(leaf, values)
+
+
+def wanted(leaf: Leaf, request: Request) -> bool:
+    """Whether bounds are kept: not of what no run changes, nor of more elements than ``options["most"]``."""
+    most = request.options.get("most")
+    return not leaf.untouched and leaf.plain is not None and (most is None or leaf.plain.numel() * (1 + leaf.plain.is_complex()) <= most)
+
+
+def patience(request: Request) -> Callable[[], bool]:
+    """Whether another seed may begin: the first always, later ones in the first third of the time limit. The rest is asked for again."""
+    began = time.monotonic()
+    asked = 0
+
+    def left() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked == 1 or time.monotonic() - began < request.limits.seconds / 3
+
+    return left
 
 
 def wide(tensor: torch.Tensor) -> torch.Tensor:

@@ -13,7 +13,7 @@ from collections import Counter
 from typing import Any
 
 from . import asserts, faults, testcase
-from .bounds import Bounds, wide
+from .bounds import Bounds, patience, wanted, wide
 from .calls import Recording
 from .exercise import Execution
 from .intercept import Interceptor
@@ -87,14 +87,18 @@ def _nudged(request: Request) -> tuple[dict[str, Any], bytes] | None:
     """Bounds of every leaf of every call over the seeds."""
     found: dict[tuple[int, str], Bounds] = {}
     counts: Counter[str] = Counter(returned=0, failed=0, structure=0)
+    time_left = patience(request)
     for seed in request.seeds:
+        if not time_left():
+            break
+        counts["seeds"] += 1
         mode = _asleep(Nudge, seed, request.options.get("plan") or [])
         with Restore(), Anew(request.folder):
             values: dict[tuple[int, str], Bounds] = {}
 
             def look(recorder: Recorder, number: int, into: dict[tuple[int, str], Bounds] = values) -> None:
                 for leaf in recorder.leaves:
-                    if leaf.plain is not None and not leaf.untouched:
+                    if leaf.plain is not None and wanted(leaf, request):
                         into[number, leaf.path] = Bounds(leaf, wide(leaf.plain).clone())
 
             script = _Script(request, mode, look, keep_bytes=False)
