@@ -23,7 +23,7 @@ CODES = ("NT", "PO", "AM", "BV", "OS", "SR", "MD", "LC", "EN")
 
 @click.command(name="fuzz", short_help="Mutate seeds and judge the mutants; real mismatches go into the store.")
 @click.option(
-    "--seeds", "paths", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help="Program file or folder (default: bundled)."
+    "--seeds", "paths", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help="Program file or folder; opinfo[:N]: torch's operator samples (default: bundled)."
 )
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Stop after so long (default: run until Ctrl-C).")
 @click.option("--tests", type=click.IntRange(min=1), help="Stop after so many tests; the same seed gives the same tests.")
@@ -79,7 +79,9 @@ def _fuzz(store: Store, paths: tuple[Path, ...], options: dict[str, Any], *, qui
         only=options["only"],
     )
     with Pool(python=options["python"], jobs=settings.jobs) as pool:
-        campaign = Campaign(store, pool, settings, _mutators(settings, characteristics.codes()), seeds_of(paths), characteristics.codes())
+        codes = characteristics.codes()
+        seeds = seeds_of(paths, seed=settings.seed, python=options["python"])
+        campaign = Campaign(store, pool, settings, _mutators(settings, codes), seeds, codes)
         if options["llm"] or settings.strategy == "llm":
             campaign.source = _source(campaign, pool, options)
         fuzz(campaign, python=options["python"], quiet=quiet)

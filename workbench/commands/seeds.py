@@ -21,7 +21,7 @@ def command() -> None:
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @json_option
 def list_seeds(*, paths: tuple[Path, ...], as_json: bool) -> int:
-    """List the bundled seeds, or the programs of PATHS."""
+    """List the bundled seeds, or the programs of PATHS (``opinfo`` or ``opinfo:COUNT``: torch's operator samples)."""
     found = seeds_of(paths)
     if as_json:
         emit([_document(seed) for seed in found])

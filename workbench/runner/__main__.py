@@ -1,4 +1,5 @@
-"""Bootstrap of a server, run by path: ``python .../workbench/runner/__main__.py CONTROL_FD``; of a spawned child: ``--child FDS``.
+"""Bootstrap of a server, run by path: ``python .../workbench/runner/__main__.py CONTROL_FD``; of a spawned child: ``--child FDS``;
+for torch's operator samples: ``--opinfo COUNT SEED``.
 
 Loads this folder as the package ``_workbench_runner`` and takes it off ``sys.path``, so that a user's own ``store.py``, ``program.py`` or
 ``server.py`` still imports. Must stay importable by any Python 3.10.
@@ -28,6 +29,9 @@ def main() -> None:
     load(os.path.dirname(os.path.realpath(__file__)))
     if sys.argv[1] == "--child":
         importlib.import_module(f"{PACKAGE}.spawn").run(sys.argv[2:])
+    if sys.argv[1] == "--opinfo":
+        importlib.import_module(f"{PACKAGE}.opinfo").main(sys.argv[2:])
+        return
     descriptor = int(sys.argv[1])
     if sys.version_info < (3, 10):  # noqa: UP036 - the interpreter is the user's, not ours
         wire = importlib.import_module(f"{PACKAGE}.wire")

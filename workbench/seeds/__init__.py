@@ -1,4 +1,4 @@
-"""Where programs to mutate come from: the bundled ones, and folders of program files. Reads text; runs nothing."""
+"""Where programs to mutate come from: the bundled ones, folders of program files, torch's operator samples. Reads text; runs no program."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from store.records import Configuration, Program
 from store.syntax import parse
 from workbench.errors import NotFoundError, ProgramError, WorkbenchError
 from workbench.programs import parse_program, program_files
+from workbench.seeds import opinfo
 
 __all__ = ["Seed", "bundled", "folder", "imported_folder", "named", "seeds_of"]
 
@@ -19,7 +20,7 @@ __all__ = ["Seed", "bundled", "folder", "imported_folder", "named", "seeds_of"]
 class Seed:
     """An ordinary program to start from.
 
-    origin: ``bundled``, or the path it was read from
+    origin: ``bundled``, ``opinfo``, or the path it was read from
     about:  its first docstring line
     """
 
@@ -61,10 +62,25 @@ def folder(paths: Iterable[Path]) -> list[Seed]:
     return found
 
 
-def seeds_of(paths: Iterable[Path]) -> list[Seed]:
-    """The seeds a campaign starts from: those of the paths, or the bundled ones when there is none."""
-    chosen = list(paths)
-    return folder(chosen) if chosen else bundled()
+def seeds_of(paths: Iterable[Path], *, seed: int = 0, python: str | None = None) -> list[Seed]:
+    """The seeds a campaign starts from: those of the paths, or the bundled ones when there is none.
+
+    A path ``bundled`` stands for the bundled ones, ``opinfo`` or ``opinfo:COUNT`` for torch's operator samples, drawn from ``seed`` under
+    ``python`` (default: this interpreter), unless a file or folder has that name.
+    """
+    files: list[Path] = []
+    found: list[Seed] = []
+    for path in paths:
+        count = opinfo.wanted(path)
+        if count is not None:
+            found += [_seed(name, source, "opinfo") for name, source in opinfo.sources(count, seed=seed, python=python)]
+        elif str(path) == "bundled" and not path.exists():
+            found += bundled()
+        else:
+            files.append(path)
+    if files:
+        found += folder(files)
+    return found or bundled()
 
 
 def imported_folder(data: Path) -> Path:
