@@ -6,11 +6,12 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 from store.records import JSON, Stage, Symptom
 from workbench.errors import NotFoundError, WorkbenchError
 
-__all__ = ["CODES", "Characteristic", "catalogue", "codes", "named"]
+__all__ = ["CODES", "Characteristic", "bundled", "catalogue", "codes", "learned_folder", "named"]
 
 CODES = {
     "NT": "non-tensor construct",
@@ -56,11 +57,34 @@ class Characteristic:
 
 
 @cache
-def catalogue() -> dict[str, Characteristic]:
-    """All characteristics by id, sorted."""
+def bundled() -> dict[str, Characteristic]:
+    """Those that come with the workbench, by id, sorted."""
     folder = resources.files("workbench.characteristics")
     entries = sorted((e for e in folder.iterdir() if e.name.endswith(".toml")), key=lambda e: e.name)
     return {c.id: c for e in entries for c in [parse(e.name.removesuffix(".toml"), e.read_text(encoding="utf-8"))]}
+
+
+def learned_folder() -> Path:
+    """Where accepted drafts of `workbench characteristics learn` are kept: ``ID.toml``, and ``ID.rule.toml`` for a rule mutator."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_path("torch-compile-workbench")) / "characteristics"
+
+
+def catalogue() -> dict[str, Characteristic]:
+    """All characteristics by id, sorted: the bundled ones and those a person accepted. WorkbenchError for an accepted file that is none."""
+    found = dict(bundled())
+    folder = learned_folder()
+    for path in sorted(folder.glob("*.toml")) if folder.is_dir() else ():
+        name = path.name.removesuffix(".toml")
+        if not name.endswith(".rule"):
+            found.setdefault(name, _learned(path, path.stat().st_mtime_ns))
+    return dict(sorted(found.items()))
+
+
+@cache
+def _learned(path: Path, changed: int) -> Characteristic:
+    return parse(path.name.removesuffix(".toml"), path.read_text(encoding="utf-8"))
 
 
 def codes() -> dict[str, str]:

@@ -103,14 +103,9 @@ def _read(answer: str, finish: str, context: Context) -> Gated:
     text = answers.program_in(answer)
     if text is None:
         return Gated("fence", "there is no program in a ```python block", source=answer.strip()[:2000])
-    mended = answers.mend(text, context.seed.source)
-    tree = answers.parsed(mended.source)
-    if tree is None:
-        return Gated("syntax", _syntax(mended.source), mends=mended.mends, source=mended.source)
-    for name, check in (("contract", _contract), ("imports", _imports)):
-        problem = check(tree)
-        if problem:
-            return Gated(name, problem, mends=mended.mends, source=mended.source)
+    mended, tree, stopped = usable(text, context.seed.source)
+    if stopped is not None or tree is None:
+        return stopped or Gated("syntax")
     program = _program(mended.source, text, context.seed)
     if identity(program) in context.known:
         return Gated("duplicate", "it is the seed, the example or an earlier answer", program, mended.mends, program.source)
@@ -118,6 +113,19 @@ def _read(answer: str, finish: str, context: Context) -> Gated:
     if missing:
         return Gated("characteristic", f"no sign of the characteristic: {'; '.join(missing)}"[:300], program, mended.mends, program.source)
     return Gated(VALID, "", program, mended.mends, program.source)
+
+
+def usable(text: str, seed: str) -> tuple[answers.Mended, ast.Module | None, Gated | None]:
+    """A text after mending, its tree, and the gate of parsing, contract and imports that stopped it, if one did."""
+    mended = answers.mend(text, seed)
+    tree = answers.parsed(mended.source)
+    if tree is None:
+        return mended, None, Gated("syntax", _syntax(mended.source), mends=mended.mends, source=mended.source)
+    for name, check in (("contract", _contract), ("imports", refused)):
+        problem = check(tree)
+        if problem:
+            return mended, tree, Gated(name, problem, mends=mended.mends, source=mended.source)
+    return mended, tree, None
 
 
 def identity(program: Program) -> str:
@@ -163,7 +171,8 @@ def _contract(tree: ast.Module) -> str:
     return ""
 
 
-def _imports(tree: ast.Module) -> str:
+def refused(tree: ast.Module) -> str:
+    """What the text imports or calls that has no place in a program; empty: nothing."""
     own = {s.name for s in ast.walk(tree) if isinstance(s, ast.FunctionDef | ast.ClassDef)}
     for node in ast.walk(tree):
         named: list[str] = []

@@ -29,6 +29,7 @@ FAMILIES = (
     "modes",
     "gradients",
     "flips",
+    "splicing",
 )
 """Modules of this package that declare mutators."""
 
@@ -70,7 +71,9 @@ def mutator(name: str, *characteristics: str, raises: bool = False, compiles: bo
 
 
 def mutators() -> dict[str, Mutator]:
-    """All mutators by name, in a fixed order."""
+    """All mutators by name, in a fixed order: those declared here, and the rules that a person accepted."""
     for family in FAMILIES:
         importlib.import_module(f"workbench.fuzz.mutators.{family}")
-    return dict(sorted(MUTATORS.items()))
+    from workbench.fuzz.mutators.learned import learned
+
+    return dict(sorted({**learned(), **MUTATORS}.items()))
