@@ -35,13 +35,14 @@ class Run:
     then: Cursor
 
 
-def schedule(count: int, cursor: Cursor | None = None, *, first: int | None = None) -> Iterator[Run]:
+def schedule(count: int, cursor: Cursor | None = None, *, first: int | None = None, last: int = 1) -> Iterator[Run]:
     """Runs to try on a list of ``count``, assuming that each is refused. After an accepted one, call again with the new count and its
     ``then``; when the iterator ends, no single element can go.
 
     first: size of the first runs; by default half the list (at least one)
+    last:  size of the last runs; above one, somebody else has to try single elements
     """
-    if count == 0:
+    if count < max(1, last):
         return
     at = cursor or Cursor(_start(count, first), count)
     if at.size > count or at.end > count:
@@ -51,6 +52,8 @@ def schedule(count: int, cursor: Cursor | None = None, *, first: int | None = No
             start = max(at.stop, at.end - at.size)
             yield Run(start, at.end, Cursor(1, start, 0, start) if at.size == 1 else Cursor(at.size, start))
             at = Cursor(at.size, start, at.stop, at.last)
+        if at.size > 1 and at.size // 2 < last:
+            return
         if at.size > 1:
             at = Cursor(at.size // 2, count)
         elif at.last is not None and at.last < count:

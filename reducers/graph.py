@@ -8,37 +8,131 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from reducers.deadcode import tidy
-from reducers.oracle import Candidate, Judgement, Kind
+from reducers.oracle import Candidate, Kind
+from reducers.rounds import showing, size
 from reducers.search import Search
-from reducers.tree import function, show
+from reducers.statements import returned
+from reducers.straight import clean
+from reducers.tree import function, show, statements
+from store.records import Configuration
 from store.syntax import parse
 
-MOST_VALUES = 400
+MOST_VALUES = 200
 """Values that one question returns at once."""
+MOST_TOGETHER = 80
+"""Statements of a flat program up to which several forms of it go into one pack."""
+MOST_RESULTS = 3
+"""Results of a flat program that are asked about one by one."""
+FEW = 6
+"""Operations that the rounds handle without recorded values."""
 
 
 def flattened(search: Search) -> bool:
-    """Try what the oracle's ``flatten`` gives for the best program, then slices of it; True when a flat text was accepted."""
-    texts = _texts(search, "flatten")
-    drive = function(parse(search.best.source), "drive")
-    driven = [f"{text}\n{ast.unparse(drive)}\n" for text in texts] if drive is not None else []
-    if not search.offer("flatten", *driven, *texts):
+    """Try the straight-line texts that the oracle captures of the best program, cut at the first value that differs; True when one was
+    accepted. Small ones are asked about together: every value of each, each result alone, the whole.
+    """
+    if not search.oracle.flattens:
         return False
-    sliced(search)
-    return True
+    texts = _texts(search, "flatten")
+    own = search.best.configuration
+    places = list(dict.fromkeys((Configuration(backend=own.backend, device=own.device), own)))
+    ask = _together if all(statements(text) <= MOST_TOGETHER for text in texts) else _one_by_one
+    found = bool(texts) and any(ask(search, texts, configuration) for configuration in places)
+    drive = function(parse(search.best.source), "drive")
+    if not found and drive is not None:
+        found = search.offer("flatten", *(f"{text}\n{ast.unparse(drive)}\n" for text in texts))
+    if found:
+        _window(search)
+    return found
 
 
-def sliced(search: Search) -> None:
-    """Cut the flat program at the first value that differs, then cut its beginning off."""
-    search.progress.current = "slice"
-    places = asked_for_all(search)
-    if places:
-        search.offer("slice", *places)
-    judgement = search.judge(search.best)
-    if judgement.kind is Kind.SAME:
-        search.offer("window", *_texts(search, "slices"))
+def _together(search: Search, texts: list[str], configuration: Configuration) -> bool:
+    """One pack that says which texts show the bug, and where; then the smallest of those alone."""
+    asked: dict[str, tuple[ast.Module, list[str]]] = {}
+    made: dict[str, Candidate] = {}
+
+    def add(text: str) -> str:
+        candidate = search.candidate(text, configuration)
+        if candidate is None:
+            return ""
+        made.setdefault(candidate.key, candidate)
+        return candidate.key
+
+    for text in texts:
+        tree = parse(text)
+        names = values(tree)
+        if len(names) > 1:
+            asked[add(show(tidy(_returning(tree, names))))] = tree, names
+        for part in (*_single_results(tree), tree):
+            add(show(clean(part)))
+    found = showing(search, list(made.values()), sound=True)
+    cut = [
+        show(make(_returning(tree, [name])))
+        for key, (tree, names) in asked.items()
+        for name in _first_differing(found.get(key, ()), names)
+        for make in (clean, tidy)
+    ]
+    whole = sorted((made[key].source for key in found if key not in asked and key in made), key=size)
+    if search.offer("flatten", *dict.fromkeys((*sorted(cut, key=size), *whole)), configuration=configuration):
+        return True
+    return search.offer("flatten", *texts, configuration=configuration)  # what cannot be straightened
+
+
+def _single_results(tree: ast.Module) -> list[ast.Module]:
+    """The program that returns one of its results only, for each of the first few."""
+    fn = function(tree, "fn")
+    last = fn.body[-1] if fn is not None and fn.body else None
+    count = len(last.value.elts) if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) else 0
+    cut = [returned(tree, frozenset({i})) for i in range(min(count, MOST_RESULTS))] if count > 1 else []
+    return [c for c in cut if c is not None]
+
+
+def _one_by_one(search: Search, texts: list[str], configuration: Configuration) -> bool:
+    return any(_cut(search, text, configuration) for text in texts) or any(_offered(search, text, configuration) for text in texts)
+
+
+def _cut(search: Search, text: str, configuration: Configuration) -> bool:
+    """Ask for every value of ``fn``, some hundred at once; accept the program that ends in the first ones that differ."""
+    tree = parse(text)
+    names = values(tree)
+    for start in range(0, len(names), MOST_VALUES):
+        asked = names[start : start + MOST_VALUES]
+        search.progress.current = "slice"
+        judgement = search.judge(Candidate(show(tidy(_returning(tree, asked))), configuration))
+        paths = judgement.differing if judgement.kind is Kind.SAME else ()
+        texts = [show(tidy(_returning(tree, [name]))) for name in _first_differing(paths, asked)]
+        if any(_offered(search, t, configuration) for t in texts):
+            return True
+    return False
+
+
+def _offered(search: Search, text: str, configuration: Configuration) -> bool:
+    """Under short names, else as it is."""
+    return search.offer("flatten", *dict.fromkeys((show(clean(parse(text))), text)), configuration=configuration)
+
+
+def _window(search: Search) -> None:
+    """Cut the beginning off: the last operations over recorded values; a small program needs no such question."""
+    if operations(search.best.source) <= FEW:
+        return
+    search.judge(search.best)
+    texts = [show(clean(parse(text))) for text in _texts(search, "slices")]
+    made = [c for text in texts if (c := search.candidate(text, search.best.configuration)) is not None]
+    if made and not search.offer("window", made[0].source):
+        found = showing(search, made[1:])
+        search.offer("window", *(c.source for c in made[1:] if c.key in found))
+
+
+def operations(source: str) -> int:
+    """How many calls, operators and subscripts there are outside the makers of inputs."""
+    tree = parse(source)
+    makers = [f for name in ("get_inputs", "get_init_inputs") if (f := function(tree, name)) is not None]
+    inside = {id(n) for maker in makers for n in ast.walk(maker)}
+    kinds = ast.Call | ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript | ast.AugAssign
+    return sum(isinstance(n, kinds) and id(n) not in inside for n in ast.walk(tree))
 
 
 def _texts(search: Search, what: str) -> list[str]:
@@ -52,22 +146,9 @@ def _texts(search: Search, what: str) -> list[str]:
     return list(texts)
 
 
-def asked_for_all(search: Search) -> list[str]:
-    """One question: a program that returns every value of ``fn`` in order. Slices that end in the first ones that differ, as texts."""
-    tree = parse(search.best.source)
-    names = values(tree)
-    if not 1 < len(names) <= MOST_VALUES or function(tree, "drive") is not None:
-        return []
-    asked = _returning(tree, names)
-    judgement = search.judge(Candidate(show(asked), search.best.configuration))
-    return [show(tidy(_returning(tree, [name]))) for name in first_differing(judgement, names)]
-
-
-def first_differing(judgement: Judgement, names: list[str], count: int = 2) -> list[str]:
-    """Names of the earliest returned values that differ in the bug's way."""
-    if judgement.kind is not Kind.SAME:
-        return []
-    places = sorted({int(m[1]) for path in judgement.differing if (m := re.match(r"return\[(\d+)\]", path))})
+def _first_differing(paths: Iterable[str], names: list[str], count: int = 2) -> list[str]:
+    """Names of the earliest returned values among these paths."""
+    places = sorted({int(m[1]) for path in paths if (m := re.match(r"return\[(\d+)\]", path))})
     return [names[p] for p in places[:count] if p < len(names)]
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from reducers.deadcode import returned_list
 from reducers.expressions import plainer
 from reducers.inline import Renamer
-from reducers.tree import Edit, function, numbers
+from reducers.makers import filled, shape_of
+from reducers.tree import Edit, Ref, function, numbers
 
 WIDTHS = (8, 16, 32)
 """Vector widths of float32 on the machines of today: a body and a tail differ, so sizes around them are tried."""
@@ -63,8 +64,8 @@ def _together(nodes: list[ast.Constant], value: int, number: dict[int, int]) -> 
 
 
 def _smaller(value: int) -> list[int]:
-    """Sizes to try for ``value``, the boldest last: one below, halves, around the vector widths, then 2 and 1."""
-    tries = {value - 1, value // 2, value // 4, 3, 2, 1}
+    """Sizes to try for ``value``, the boldest last: one below, half, around the vector widths, then 2 and 1."""
+    tries = {value - 1, value // 2, 2, 1}
     tries |= {w + d for w in WIDTHS for d in (-1, 0, 1)} if value > min(WIDTHS) + 1 else set()
     return sorted((t for t in tries if 0 < t < value), reverse=True)
 
@@ -91,11 +92,13 @@ def _is_size(node: ast.AST) -> bool:
 
 
 def columns(tree: ast.Module) -> list[Edit]:
-    """One column of every literal matrix ``[[..], [..]]`` in the inputs."""
+    """One column of every literal matrix ``[[..], [..]]`` in the inputs, and the brackets around a single row."""
     number = numbers(tree)
     edits = []
     for maker in makers(tree):
         for node in ast.walk(maker):
+            if isinstance(node, ast.List) and len(node.elts) == 1 and isinstance(node.elts[0], ast.List):
+                edits.append(Edit.of(number[id(node)], Ref(number[id(node.elts[0])]), 2))
             if isinstance(node, ast.List) and len(node.elts) > 1 and all(isinstance(r, ast.List) for r in node.elts):
                 rows = [r.elts for r in node.elts if isinstance(r, ast.List)]
                 if len({len(r) for r in rows}) == 1 and len(rows[0]) > 1:
@@ -116,49 +119,73 @@ def values(tree: ast.Module) -> list[Edit]:
     return edits
 
 
+RANDOM = frozenset({"randn", "rand", "empty", "randint", "randperm", "tensor", "full"})
+"""Makers whose values may not matter. ``zeros``, ``ones`` and ``arange`` are plain already."""
+
+
 def fills(tree: ast.Module) -> list[Edit]:
-    """Random inputs made plain: ones, or 0, 1, 2, ... where they are flat. ``zeros`` and ``ones`` are plain already."""
+    """Inputs made plain: zeros, ones, or 0, 1, 2, ... where they are flat; a literal also as its special value everywhere. All at once last."""
     number = numbers(tree)
-    edits = []
+    edits: list[Edit] = []
+    together: dict[str, list[tuple[int, ast.expr]]] = defaultdict(list)
     for maker in makers(tree):
         for node in ast.walk(maker):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("randn", "rand", "empty"):
-                if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and type(node.args[0].value) is int and not node.keywords:
-                    edits.append(Edit.of(number[id(node)], _renamed(node, "arange", [ast.Constant(float(node.args[0].value))])))
-                edits.append(Edit.of(number[id(node)], _renamed(node, "ones", node.args)))
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "tensor" and node.args:
-                edits += [Edit.of(number[id(node)], made) for made in _filled(node)]
-    return edits
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in RANDOM and node.args):
+                continue
+            for name, made in _filled(node):
+                edits.append(Edit.of(number[id(node)], made))
+                together[name].append((number[id(node)], made))
+    return edits + [Edit(tuple(changes)) for changes in together.values() if len(changes) > 1]
 
 
-def _filled(node: ast.Call) -> list[ast.Call]:
-    """A literal of three elements or more as one value everywhere: its first special value (NaN, infinity), else its first."""
-    shape, leaves = _shape(node.args[0])
-    if len(leaves) < 3 or not shape:
-        return []
-    special = next((leaf for leaf in leaves if isinstance(leaf, ast.Call)), leaves[0])
-    size: list[ast.expr] = [ast.Constant(n) for n in shape]
-    made = [_renamed(node, "full", [ast.Tuple(size, ast.Load()), special])]
-    if special is leaves[0]:
-        kind = {type(leaf.value) for leaf in leaves if isinstance(leaf, ast.Constant)}
-        if kind == {float} or node.keywords:
-            made.append(_renamed(node, "ones", size))
-    return made
+def _filled(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """The same shape and dtype with plain values."""
+    assert isinstance(node.func, ast.Attribute)
+    size, sample = _size_and_sample(node)
+    if not size:
+        return
+    shape = ast.Tuple(size, ast.Load())
+    if isinstance(sample, ast.Call) and node.func.attr == "tensor":  # float("nan") and the like
+        yield "special", _renamed(node, "full", [shape, sample])
+        return
+    value = sample.value if isinstance(sample, ast.Constant) else 1.0
+    count = size[0]
+    if len(size) == 1 and isinstance(count, ast.Constant) and type(count.value) is int and not isinstance(value, bool):
+        end = float(count.value) if isinstance(value, float) and not node.keywords else count.value
+        yield "arange", ast.Call(_torch(node, "arange"), [ast.Constant(end)], copy.deepcopy(node.keywords))
+    for name in ("zeros", "ones"):
+        made = filled(node, name, shape, value)
+        if made is not None:
+            yield name, made
 
 
-def _shape(node: ast.expr) -> tuple[list[int], list[ast.expr]]:
-    """Shape and leaves of nested lists; no leaves when they are ragged."""
-    if not isinstance(node, ast.List):
-        return [], [node]
-    parts = [_shape(e) for e in node.elts]
-    if not parts or any(shape != parts[0][0] for shape, _ in parts):
-        return [], []
-    return [len(parts), *parts[0][0]], [leaf for _, leaves in parts for leaf in leaves]
+def _size_and_sample(node: ast.Call) -> tuple[list[ast.expr], ast.expr]:
+    """The sizes that a maker gives its tensor, and one of its values: a special one if there is one."""
+    assert isinstance(node.func, ast.Attribute)
+    name, last = node.func.attr, node.args[-1]
+    one = ast.Constant(1.0)
+    if name == "tensor":
+        shape, leaves = shape_of(node.args[0])
+        special = next((leaf for leaf in leaves if isinstance(leaf, ast.Call)), leaves[0] if leaves else one)
+        return ([ast.Constant(n) for n in shape] if len(leaves) > 1 else []), special
+    if name in ("full", "randint"):
+        size = node.args[0] if name == "full" else last
+        sample = last if name == "full" else ast.Constant(1)
+        return (copy.deepcopy(size.elts) if isinstance(size, ast.Tuple | ast.List) else []), sample
+    if name == "randperm":
+        return copy.deepcopy(node.args), ast.Constant(1)
+    if len(node.args) == 1 and isinstance(last, ast.Tuple | ast.List):
+        return copy.deepcopy(last.elts), one
+    return ([] if any(isinstance(a, ast.Starred) for a in node.args) else copy.deepcopy(node.args)), one
+
+
+def _torch(node: ast.Call, name: str) -> ast.Attribute:
+    assert isinstance(node.func, ast.Attribute)
+    return ast.Attribute(copy.deepcopy(node.func.value), name, ast.Load())
 
 
 def _renamed(node: ast.Call, name: str, args: list[ast.expr]) -> ast.Call:
-    assert isinstance(node.func, ast.Attribute)
-    return ast.Call(ast.Attribute(copy.deepcopy(node.func.value), name, ast.Load()), copy.deepcopy(args), copy.deepcopy(node.keywords))
+    return ast.Call(_torch(node, name), copy.deepcopy(args), copy.deepcopy(node.keywords))
 
 
 def unread(tree: ast.Module) -> list[Edit]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from reducers.deadcode import returned_list, tidy
 from reducers.inline import Renamer
+from reducers.makers import plain
 from reducers.names import BUILTIN, arguments, bindings
 from reducers.tree import HARNESS, bound_by, function
 from store.syntax import parse
@@ -20,7 +21,7 @@ CLASSES = ("A", "B", "C", "D", "E")
 
 def normalised(source: str) -> str:
     """The same program under short names and in the usual order, laid out by ``laid_out``. Apply ``laid_out`` alone where this is refused."""
-    tree = tidy(parse(source))
+    tree = plain(tidy(parse(source)))
     _rename(tree)
     _order(tree)
     _list_inputs(tree)
@@ -40,6 +41,13 @@ def laid_out(source: str) -> str:
         lines += [_bare_return(line) for line in _close_up(block)]
     result = "\n".join(lines) + "\n"
     return result if ast.dump(parse(result)) == ast.dump(parse(source)) else source
+
+
+def renamed(tree: ast.Module) -> ast.Module:
+    """A copy under short names."""
+    work = copy.deepcopy(tree)
+    _rename(work)
+    return work
 
 
 def _is_block(statement: ast.stmt) -> bool:

@@ -97,8 +97,17 @@ class Judgement:
 class Oracle(Protocol):
     """Judges candidates against one reference finding. Thread-safe: several workers ask at once."""
 
-    def judge(self, candidate: Candidate, cancelled: Callable[[], bool]) -> Judgement:
-        """The verdict, cheapest test first; may stop early (kind ``undecided``) once ``cancelled()`` is true."""
+    def judge(self, candidate: Candidate, cancelled: Callable[[], bool], *, blame: bool = True) -> Judgement:
+        """The verdict, cheapest test first; may stop early (kind ``undecided``) once ``cancelled()`` is true.
+
+        blame: also make sure of the guilty pass, where it is known; not for programs that are asked about and never accepted
+        """
+
+    flattens: bool
+    """Whether the bug can be below Dynamo at all; where not, nothing is captured."""
+
+    def screen(self, candidates: Sequence[Candidate]) -> Sequence[str]:
+        """Why each of these cannot be the same bug, told by eager alone and in one question; empty where it may be."""
 
     def flatten(self, candidate: Candidate) -> Sequence[str]:
         """The program as straight-line code below Dynamo: texts to try, best first; empty where it cannot be captured."""

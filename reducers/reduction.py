@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,14 +12,16 @@ from reducers.deadcode import tidy
 from reducers.graph import flattened
 from reducers.normal import laid_out, normalised
 from reducers.oracle import Candidate, Journal, Judgement, Kind, Oracle
+from reducers.rounds import closed
 from reducers.search import Budget, OutOfBudget, Pass, Progress, Search, Stopped
-from reducers.tree import apply, show
+from reducers.straight import clean, straightened
+from reducers.tree import show
 from store.syntax import parse
 
 PASSES = (
     Pass("statements", statements.deletions),
     Pass("elements", statements.elements),
-    Pass("bypass", expressions.bypasses),
+    Pass("bypass", expressions.bypasses, last=2),
     Pass("unwrap", statements.unwraps, first=1),
     Pass("ternary", statements.ternaries),
     Pass("splice", inline.spliced),
@@ -75,15 +76,19 @@ def reduce(
     stranger: Callable[[Candidate, Judgement], None] = lambda candidate, judgement: None,
     stopped: Callable[[], bool] = lambda: False,
     passes: tuple[Pass, ...] = PASSES,
+    first: Judgement | None = None,
 ) -> Reduction:
     """The smallest program, inputs and configuration found with the same bug. Deterministic for any number of workers.
 
+    first: what is known of ``candidate`` already, so that it need not be judged again.
     Ctrl-C, or ``stopped()`` turning true, ends it early with the best so far. Raises Unreproducible when the first judgement is not ``same``.
     """
     search = Search(oracle, journal, candidate, workers, votes, budget or Budget(), watch, stranger, tidy, stopped)
     ended = "complete"
     with search:
         try:
+            if first is not None:
+                search.known[search.best.key] = first
             _qualify(search)
             _shrink(search, passes)
         except OutOfBudget:
@@ -101,23 +106,41 @@ def _qualify(search: Search) -> None:
 
 
 def _shrink(search: Search, passes: tuple[Pass, ...]) -> None:
-    _slice(search)
-    search.offer("straighten", show(straightened(parse(search.best.source))), show(tidy(parse(search.best.source))))
-    while search.configure("configuration", *towards_default(search.best.configuration)):
-        pass
-    flattened(search)
+    if flattened(search):
+        _straighten(search)
+    else:
+        _slice(search)
+        _straighten(search)
+    _configure(search)
     raw = False
     while True:
         before = search.best
         search.try_tidying()
+        if closed(search, passes):
+            _configure(search)
+            if search.best == before:
+                break
+            continue
         for pass_ in passes:
             search.run(pass_, raw=raw)
-        while search.configure("configuration", *towards_default(search.best.configuration)):
-            pass
+        _configure(search)
         if search.best == before and raw:
             break
         raw = search.best == before  # a closing round without tidying: the bug may need what looks unused
     search.offer("normalise", normalised(search.best.source))
+
+
+def _configure(search: Search) -> None:
+    while search.configure("configuration", *towards_default(search.best.configuration)):
+        pass
+
+
+def _straighten(search: Search) -> None:
+    """From now on under short names and straightened where the bug survives that, and so every candidate is."""
+    tree = parse(search.best.source)
+    search.offer("straighten", *dict.fromkeys(show(make(tree)) for make in (clean, straightened, tidy)))
+    if search.best.source == show(clean(parse(search.best.source))):
+        search.tidy = clean
 
 
 def _slice(search: Search) -> None:
@@ -131,20 +154,3 @@ def _slice(search: Search) -> None:
         if cut is not None:
             tried.append(show(tidy(cut)))
     search.offer("slice", *tried)
-
-
-def straightened(tree: ast.Module) -> ast.Module:
-    """The program with helpers and builders spliced in, aliases and single-use names inlined, dead code gone: no meaning changed on purpose."""
-    for _ in range(20):
-        before = show(tree)
-        for edits in (inline.harness, inline.unpacked, inline.spliced, inline.helpers, inline.names):
-            for _ in range(20):
-                made = edits(tree)
-                changed = apply(tree, made) if made else None
-                if changed is None or show(changed) == show(tree):
-                    break
-                tree = changed
-        tree = tidy(tree)
-        if show(tree) == before:
-            break
-    return tree

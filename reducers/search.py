@@ -5,12 +5,14 @@ result is the same for any number of workers and after any interruption, because
 from __future__ import annotations
 
 import ast
+import hashlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from types import TracebackType
 from typing import Self
 
@@ -20,6 +22,9 @@ from reducers.oracle import UNSTABLE, Candidate, Journal, Judgement, Kind, Oracl
 from reducers.tree import Edit, apply, canonical, show, statements
 from store.records import JSON, Configuration
 from store.syntax import parse
+
+FIRST_LOOK, LAST_LOOK = 4, 16
+"""Candidates that eager is asked about at once: few where the first may be accepted, more the longer nothing is."""
 
 
 class OutOfBudget(Exception):
@@ -42,7 +47,9 @@ class Budget:
 class Progress:
     """How far a reduction is; a copy goes to the watcher after each judgement.
 
-    calls:    candidates judged, speculation included; recalled ones cost nothing and are not counted
+    calls:    questions to the oracle: candidates judged, speculation included, captures, and lists screened in eager; recalled ones cost
+              nothing and are not counted
+    screened: candidates that eager refused in such a list
     recalled: judgements that the journal knew
     skipped:  candidates that the static filter refused
     """
@@ -54,6 +61,7 @@ class Progress:
     bytes: int = 0
     calls: int = 0
     compiles: int = 0
+    screened: int = 0
     recalled: int = 0
     skipped: int = 0
     accepted: int = 0
@@ -69,6 +77,7 @@ class Pass:
 
     edits: from the tree to its edits, most promising last (the schedule starts at the end)
     first: how many to try together at first; None: half of them
+    last:  smallest number to try together; above one where another pass tries single edits
     tidy:  remove what the edit leaves unused in the same candidate
     """
 
@@ -76,14 +85,19 @@ class Pass:
     edits: Callable[[ast.Module], list[Edit]]
     first: int | None = None
     tidy: bool = True
+    last: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A candidate, and where its pass goes on if it is accepted."""
+    """A candidate, and where its pass goes on if it is accepted.
+
+    toll: questions asked on the way to it, charged when its turn comes
+    """
 
     candidate: Candidate
     then: Cursor | None = None
+    toll: int = 0
 
 
 @dataclass
@@ -115,6 +129,7 @@ class Search:
         self.baseline = undefined(parse(self.best.source))
         self.started = time.monotonic()
         self.known: dict[str, Judgement] = {}
+        self.settled: dict[str, Judgement] = {}
         self.consumed = 0
         self.tidying = True
         self.lock = threading.Lock()
@@ -168,7 +183,7 @@ class Search:
         tree = parse(self.best.source)
         edits = pass_.edits(tree)
         tidying = pass_.tidy and self.tidying and not raw
-        for run in schedule(len(edits), cursor, first=pass_.first):
+        for run in schedule(len(edits), cursor, first=pass_.first, last=pass_.last):
             changed = apply(tree, edits[run.start : run.end])
             if changed is None:
                 self.progress.skipped += 1
@@ -185,7 +200,7 @@ class Search:
     def first(self, proposals: Iterator[Proposal]) -> Proposal | None:
         """Accept the earliest proposal that is the same bug; None when there is none. Later ones in flight are told to stop."""
         window: deque[tuple[Proposal, _Asked]] = deque()
-        source = iter(proposals)
+        source = self._sifted(proposals)
         try:
             while True:
                 while len(window) < self.workers:
@@ -196,6 +211,7 @@ class Search:
                 if not window:
                     return None
                 proposal, asked = window.popleft()
+                self.consumed += proposal.toll
                 if self._settle(proposal.candidate, asked) is Kind.SAME:
                     self._accept(proposal.candidate)
                     return proposal
@@ -204,6 +220,39 @@ class Search:
                 asked.cancelled = True
                 if asked.future is not None:
                     asked.future.cancel()
+
+    def _sifted(self, proposals: Iterator[Proposal]) -> Iterator[Proposal]:
+        """The proposals that eager lets through: looked at in growing groups, each group in one question."""
+        size, toll = FIRST_LOOK, 0
+        while group := list(islice(proposals, size)):
+            toll += self.screen([p.candidate for p in group], charge=False)
+            for proposal in group:
+                known = self.settled.get(proposal.candidate.key)
+                if known is None or known.kind is not Kind.INVALID:
+                    yield replace(proposal, toll=toll)
+                    toll = 0
+            size = min(2 * size, LAST_LOOK)
+
+    def screen(self, candidates: Sequence[Candidate], *, charge: bool = True) -> int:
+        """Ask eager of those of which nothing is known, and remember those that it refuses. How many questions that took: one or none."""
+        unknown = list({c.key: c for c in candidates if c.key not in self.settled}.values())
+        if len(unknown) < 2:
+            return 0
+        key = "screen:" + hashlib.sha256("".join(c.key for c in unknown).encode()).hexdigest()
+        reasons = self.journal.recall_texts(key)
+        asked = reasons is None
+        if reasons is None:
+            if charge:
+                self._spend()
+            reasons = self.oracle.screen(unknown)
+            self.journal.record_texts(key, reasons)
+        with self.lock:
+            self.progress.calls += asked
+            for candidate, reason in zip(unknown, reasons, strict=True):
+                if reason:
+                    self.progress.screened += asked
+                    self.settle(candidate, Judgement(Kind.INVALID, reason=reason))
+        return int(asked)
 
     def _ask(self, candidate: Candidate) -> _Asked:
         asked = _Asked()
@@ -217,12 +266,17 @@ class Search:
     def _settle(self, candidate: Candidate, asked: _Asked) -> Kind:
         if asked.known is not None:
             self.progress.recalled += 1
-            return asked.known.kind
+            return self.settle(candidate, asked.known).kind
         self._spend()
-        judgement = asked.future.result() if asked.future is not None else self._judge(candidate, asked)
+        judgement = self.settle(candidate, asked.future.result() if asked.future is not None else self._judge(candidate, asked))
         if judgement.kind is Kind.DIFFERENT:
             self.stranger(candidate, judgement)
         return judgement.kind
+
+    def settle(self, candidate: Candidate, judgement: Judgement) -> Judgement:
+        """What this search has learnt of a candidate, in its own order: what a journal or a worker knows besides must not change its course."""
+        self.settled[candidate.key] = judgement
+        return judgement
 
     def recall(self, candidate: Candidate) -> Judgement | None:
         """What is known of a candidate without asking."""
@@ -232,18 +286,18 @@ class Search:
         return known
 
     def judge(self, candidate: Candidate) -> Judgement:
-        """The judgement of one candidate, recalled or asked; counted, never accepted."""
+        """The judgement of one candidate, recalled or asked; counted, never accepted, and so not asked for its guilty pass."""
         known = self.recall(candidate)
         if known is not None:
             self.progress.recalled += 1
-            return known
+            return self.settle(candidate, known)
         self._spend()
-        return self._judge(candidate, _Asked())
+        return self.settle(candidate, self._judge(candidate, _Asked(blame=False)))
 
     def _judge(self, candidate: Candidate, asked: _Asked) -> Judgement:
-        made = [self.oracle.judge(candidate, lambda: asked.cancelled)]
+        made = [self.oracle.judge(candidate, lambda: asked.cancelled, blame=asked.blame)]
         while made[-1].kind is Kind.SAME and len(made) < self.votes and not asked.cancelled:
-            made.append(self.oracle.judge(candidate, lambda: asked.cancelled))
+            made.append(self.oracle.judge(candidate, lambda: asked.cancelled, blame=asked.blame))
         compiles, seconds = sum(j.compiles for j in made), sum(j.seconds for j in made)
         judgement = replace(made[-1], compiles=compiles, seconds=seconds)
         with self.lock:
@@ -293,3 +347,4 @@ class _Asked:
     known: Judgement | None = None
     future: Future[Judgement] | None = None
     cancelled: bool = False
+    blame: bool = True

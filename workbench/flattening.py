@@ -1,10 +1,10 @@
-"""Programs below Dynamo: captures a program's graphs in a runner and words them as straight-line programs (DESIGN §5, graph route)."""
+"""What a runner tells of programs without judging them: their graphs below Dynamo as straight-line programs, and which of them run in eager."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from store.records import Program
+from store.records import Configuration, Program
 from workbench.oracle.runs import Runner, Setting
 from workbench.runner.protocol import Request
 
@@ -26,3 +26,22 @@ def flat_texts(pool: Runner, program: Program, setting: Setting, *, windows: boo
     if run.document is None:
         return ()
     return [str(text) for text in run.document.get("texts", ())]
+
+
+def outcomes(pool: Runner, configuration: Configuration, sources: Sequence[str], setting: Setting) -> list[tuple[str, str]] | None:
+    """How each of these ends in eager (``returned``, ``raised``, ``invalid``) and what it raises; None when the runner gave no answer."""
+    request = Request(
+        action="screen",
+        source="",
+        profile=setting.profile,
+        folder=setting.folder,
+        argv=list(setting.argv),
+        configuration=configuration.to_json(),
+        limits=setting.limits,
+        options={"sources": list(sources)},
+    )
+    run = pool.run(request)
+    told = run.document.get("outcomes", []) if run.document is not None else []
+    if run.document is None or len(told) != len(sources):
+        return None
+    return [(str(outcome), str(reason)) for outcome, reason in zip(told, run.document["reasons"], strict=True)]

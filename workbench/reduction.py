@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,13 +11,14 @@ from reducers.oracle import Candidate, Journal, Judgement, Kind, MemoryJournal
 from reducers.reduction import Reduction, Unreproducible, reduce
 from reducers.search import Budget, Progress
 from reducers.tree import statements
-from store.records import JSON, LADDER, Configuration, Difference, Program, Signature, Symptom, Verdict
+from store.records import JSON, LADDER, Configuration, Program, Signature, Stage, Symptom, Verdict, canonical
 from workbench.errors import WorkbenchError
-from workbench.flattening import flat_texts
+from workbench.flattening import flat_texts, outcomes
 from workbench.oracle.judge import Demand, Judge
 from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
 from workbench.programs import write_block
-from workbench.sameness import Bug, bug_of, changes_of, fingerprint, judged
+from workbench.remark import remark
+from workbench.sameness import Bug, bug_of, fingerprint, judged
 from workbench.signature import signature
 
 CALLED = "program.py"
@@ -74,22 +74,21 @@ class BugOracle:
         self._backend = backend
         self._setting = setting
         self._lock = threading.Lock()
-        self.strange: dict[str, Candidate] = {}
+        self._ran: set[str] = set()
+        self.flattens = bug.stage is not Stage.DYNAMO
 
-    def judge(self, candidate: Candidate, cancelled: Callable[[], bool]) -> Judgement:
-        """The verdict without confirmation: what is accepted in the end is confirmed and certified."""
+    def judge(self, candidate: Candidate, cancelled: Callable[[], bool], *, blame: bool = True) -> Judgement:
+        """The verdict without confirmation: what is accepted in the end is confirmed and certified. The guilty pass, where it is known, has to
+        hide what a candidate shows.
+        """
         if cancelled():
             return Judgement(Kind.UNDECIDED, reason="no longer wanted")
-        refused = self._screened(candidate)
+        refused = None if candidate.key in self._ran else self._screened(candidate)
         if refused is not None:
             return refused
-        verdict = self.verdict(candidate)
+        verdict = self.verdict(candidate, blame=blame)
         kind, paths = judged(self._bug, verdict)
-        told = fingerprint(verdict)
-        if kind is Kind.DIFFERENT:
-            with self._lock:
-                self.strange.setdefault(told, candidate)
-        return Judgement(kind, told, paths, verdict.compiles, verdict.seconds, verdict.reason)
+        return Judgement(kind, fingerprint(verdict), paths, verdict.compiles, verdict.seconds, verdict.reason)
 
     def _screened(self, candidate: Candidate) -> Judgement | None:
         """A refusal without a compile where eager does not behave as in the original: returns where that raised, or raises where it returned."""
@@ -105,10 +104,30 @@ class BugOracle:
         told = eager.exception.message.splitlines()[0] if eager.exception is not None and eager.exception.message else ""
         return Judgement(Kind.INVALID, seconds=time.monotonic() - started, reason=f"eager {eager.outcome} {told}"[:200].strip())
 
-    def verdict(self, candidate: Candidate) -> Verdict:
+    def screen(self, candidates: Sequence[Candidate]) -> Sequence[str]:
+        """One child that runs all of them in eager; where it gives no answer, nothing is refused."""
+        by_configuration: dict[str, list[int]] = {}
+        for i, candidate in enumerate(candidates):
+            by_configuration.setdefault(canonical(candidate.configuration.to_json()), []).append(i)
+        reasons = [""] * len(candidates)
+        for places in by_configuration.values():
+            for i, reason in zip(places, self._asked_of_eager([candidates[i] for i in places]), strict=True):
+                reasons[i] = reason
+        with self._lock:
+            self._ran |= {c.key for c, reason in zip(candidates, reasons, strict=True) if not reason}
+        return reasons
+
+    def _asked_of_eager(self, candidates: Sequence[Candidate]) -> list[str]:
+        wanted = "raised" if self._bug.change.symptom is Symptom.MISSING_ERROR else "returned"
+        found = outcomes(self._pool, candidates[0].configuration, [c.source for c in candidates], self._setting)
+        if found is None:
+            return [""] * len(candidates)
+        return ["" if outcome == wanted else f"eager {outcome} {reason}".strip() for outcome, reason in found]
+
+    def verdict(self, candidate: Candidate, *, blame: bool = True) -> Verdict:
         """The judge's verdict of a candidate on this oracle's backend."""
         program = Program(candidate.source, candidate.configuration.with_(backend=self._backend), CALLED)
-        return self._judge.check(program, demand=Demand(stage=True, confirm=False), setting=self._setting)
+        return self._judge.check(program, demand=Demand(stage=True, confirm=False, blame=self._bug.guilty if blame else ""), setting=self._setting)
 
     def flatten(self, candidate: Candidate) -> Sequence[str]:
         """Straight-line texts of the program's graphs."""
@@ -146,15 +165,20 @@ class Reducer:
         known: the verdict that made it a finding; its bug is followed where it still shows
         """
         judge = Judge(self.pool, self.setting)
-        before = judge.check(program)
+        before = judge.check(program, demand=Demand())
         bug = bug_of(before)
         was = bug_of(known) if known is not None else None
         if was is not None and judged(was, before)[0] is Kind.SAME:
-            bug = was
+            bug = was  # with the guilty pass that only a ladder tells
         if bug is None:
             raise NotAFindingError(f"{program.name}: nothing to reduce: {before.outcome.value} ({before.reason})", _advice(before))
         backend = LADDER[bug.stage] if bug.stage is not None else program.configuration.backend
         oracle = BugOracle(judge, self.pool, bug, backend, self.setting)
+        strange: dict[str, Candidate] = {}
+
+        def stranger(candidate: Candidate, judgement: Judgement) -> None:
+            strange.setdefault(judgement.fingerprint, candidate)
+
         start = Candidate(write_block(program.source, Configuration()), program.configuration)
         try:
             done = reduce(
@@ -165,12 +189,23 @@ class Reducer:
                 budget=self.budget,
                 watch=watch,
                 stopped=self.stopped,
+                stranger=stranger,
+                first=_first(bug, before) if backend == before.configuration.backend else None,
             )
         except Unreproducible as error:
             raise NotAFindingError(f"{program.name}: {backend} alone does not show it: {error}", "run workbench check on it") from error
-        return self._finished(program, judge, oracle, before, bug, done)
+        return self._finished(program, judge, oracle, before, bug, done, strange)
 
-    def _finished(self, program: Program, judge: Judge, oracle: BugOracle, before: Verdict, bug: Bug, done: Reduction) -> Reduced:
+    def _finished(
+        self,
+        program: Program,
+        judge: Judge,
+        oracle: BugOracle,
+        before: Verdict,
+        bug: Bug,
+        done: Reduction,
+        strange: Mapping[str, Candidate],
+    ) -> Reduced:
         progress = replace(done.progress, calls=done.progress.calls + 2, compiles=done.progress.compiles + before.compiles)
         final, after = self._final(program, judge, oracle, bug, done)
         progress = replace(progress, compiles=progress.compiles + after.compiles)
@@ -179,7 +214,7 @@ class Reducer:
             certified = self.certify(final, bug)
             progress = replace(progress, calls=progress.calls + certified[1], compiles=progress.compiles + certified[1])
         told = signature(after, final.source, final=done.ended == "complete")
-        strangers = self._strangers(judge, oracle) if done.ended == "complete" else ()
+        strangers = self._strangers(judge, strange) if done.ended == "complete" else ()
         return Reduced(final, before, after, told, progress, done.ended, certified, strangers)
 
     def _final(self, program: Program, judge: Judge, oracle: BugOracle, bug: Bug, done: Reduction) -> tuple[Program, Verdict]:
@@ -190,12 +225,12 @@ class Reducer:
             verdict = judge.check(Program(best.source, configuration, CALLED), setting=self.setting)
             if judged(bug, verdict)[0] is Kind.SAME:
                 break
-        source = write_block(f"{comment(verdict, bug)}\n{best.source}", configuration)
+        source = write_block(f"{remark(verdict, bug)}\n{best.source}", configuration)
         return Program(source, configuration, program.name), verdict
 
-    def _strangers(self, judge: Judge, oracle: BugOracle) -> tuple[Stranger, ...]:
+    def _strangers(self, judge: Judge, strange: Mapping[str, Candidate]) -> tuple[Stranger, ...]:
         found = []
-        for candidate in list(oracle.strange.values())[:STRANGERS]:
+        for candidate in list(strange.values())[:STRANGERS]:
             program = Program(write_block(candidate.source, candidate.configuration), candidate.configuration, CALLED)
             verdict = judge.check(program, setting=self.setting)
             if bug_of(verdict) is not None:
@@ -203,23 +238,10 @@ class Reducer:
         return tuple(found)
 
 
-def comment(verdict: Verdict, bug: Bug) -> str:
-    """One line that says what differs, as a person would put it."""
-    places = {path for change, path in changes_of(verdict) if bug.change.covers(change)}
-    shown = next((d for d in verdict.differences if d.path in places and d.excused is None), None)
-    if shown is None:
-        return f"# {verdict.reason}".splitlines()[0]
-    where = "the result" if shown.path == "return" else shown.path.replace("return[", "result[")
-    return "# " + " ".join(_told(shown, where, verdict.configuration.backend).split())
-
-
-def _told(difference: Difference, where: str, backend: str) -> str:
-    if difference.elements:
-        worst = difference.elements[0]
-        index = f"[{', '.join(map(str, worst.index))}]" if worst.index else ""
-        return f"{where}{index} is {worst.eager} in eager, {worst.compiled} with {backend}"
-    detail = re.sub(r"(\[[^\]]*\])+: ", "", difference.detail)
-    return f"{where}: {detail}" if detail and where != "exception" else detail or f"{where} differs"
+def _first(bug: Bug, before: Verdict) -> Judgement:
+    """What the verdict of the whole program already says of the first candidate."""
+    kind, paths = judged(bug, before)
+    return Judgement(kind, fingerprint(before), paths)
 
 
 def _advice(verdict: Verdict) -> str:

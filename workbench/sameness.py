@@ -66,12 +66,23 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """What has to stay the same while a finding shrinks."""
+    """What has to stay the same while a finding shrinks.
+
+    also: the same change of values where the program shows it at the other end of one write: in what is returned, and in the input that
+          was written into. Which of the two a smaller program shows depends on what it returns
+    guilty: the guilty pass where the verdict knows it; a candidate that was asked for it has to blame the same
+    """
 
     outcome: Outcome
     stage: Stage | None
     change: Change
     warnings: frozenset[Warning]
+    also: Change | None = None
+    guilty: str = ""
+
+    def shown_by(self, change: Change) -> bool:
+        """Whether a candidate's change is this bug's."""
+        return self.change.covers(change) or (self.also is not None and self.also.covers(change))
 
     def text(self) -> str:
         """One line for people, and part of the journal's key."""
@@ -85,7 +96,14 @@ def bug_of(verdict: Verdict) -> Bug | None:
         return None
     rank = {symptom: i for i, symptom in enumerate(TELLING)}
     chosen = min(changes, key=lambda c: rank.get(c[0].symptom, len(rank)))[0]
-    return Bug(verdict.outcome, verdict.stage, chosen, frozenset(verdict.warnings))
+    both = {c.symptom for c, _ in changes if c.change == chosen.change}
+    other: Symptom | None = None
+    if chosen.symptom in (Symptom.VALUE, Symptom.NAN):
+        other = Symptom.MUTATION  # an input that is written into and returned is told of once, as what is returned
+    elif chosen.symptom is Symptom.MUTATION:
+        other = next((s for s in (Symptom.VALUE, Symptom.NAN) if s in both), None)
+    also = Change(other, chosen.change) if other is not None else None
+    return Bug(verdict.outcome, verdict.stage, chosen, frozenset(verdict.warnings), also, verdict.guilty or "")
 
 
 def changes_of(verdict: Verdict) -> list[tuple[Change, str]]:
@@ -103,12 +121,19 @@ def judged(bug: Bug, verdict: Verdict) -> tuple[Kind, tuple[str, ...]]:
             return Kind.INVALID, ()
         case Outcome.UNDECIDED:
             return (Kind.TIMEOUT if "took longer than" in verdict.reason else Kind.UNDECIDED), ()
-    paths = tuple(path for change, path in changes_of(verdict) if bug.change.covers(change))
+    paths = tuple(path for change, path in changes_of(verdict) if bug.shown_by(change))
     if not paths or verdict.outcome is not bug.outcome or (bug.stage is not None and verdict.stage is not bug.stage):
+        return Kind.DIFFERENT, ()
+    if bug.guilty and verdict.guilty_asked and not same_pass(bug.guilty, verdict.guilty):
         return Kind.DIFFERENT, ()
     if (frozenset(verdict.warnings) - bug.warnings) & GROUND:
         return Kind.DRIFTED, ()
     return Kind.SAME, paths
+
+
+def same_pass(one: str, other: str | None) -> bool:
+    """Whether two guilty passes are one: the same subsystem. Which of its applications is blamed may be another op of a smaller program."""
+    return other is not None and one.partition(" ")[0] == other.partition(" ")[0]
 
 
 def fingerprint(verdict: Verdict) -> str:

@@ -50,6 +50,7 @@ ANSWERS = {
     "nudge": _eager("bounds", "nudged"),
     "trace": _eager("trace", "trace"),
     "capture": _eager("capture", "handle"),
+    "screen": _eager("screen", "handle"),
 }
 """How the actions other than ``run`` are answered."""
 
@@ -60,7 +61,7 @@ def run(request: Request) -> tuple[dict[str, Any], bytes]:
         configuration.apply(request)
         switches = bisect.switches(request.bisect)
         found = script.answer(request)
-        document, blobs = found if found is not None else result(_execute(request), request)
+        document, blobs = found if found is not None else result(executed(request), request)
     except Invalid as error:
         (document, blobs), switches = result(Execution(error=error), request), None
     if switches is not None:
@@ -68,7 +69,8 @@ def run(request: Request) -> tuple[dict[str, Any], bytes]:
     return document, blobs
 
 
-def _execute(request: Request) -> Execution:
+def executed(request: Request) -> Execution:
+    """One execution whose changes to the process are undone, and again on clones where eager refuses to write into a leaf."""
     with contextlib.ExitStack() as undo:
         undo.enter_context(Restore())
         undo.enter_context(Anew(request.folder))

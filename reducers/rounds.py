@@ -1,0 +1,117 @@
+"""Shrinking in rounds, for programs that can be packed: every single edit of every pass is tried at once, two dozen to a compile; those that
+show the bug are applied together, and halved only where that fails. A round in which none shows it is the end.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from reducers.oracle import Candidate, Judgement, Kind
+from reducers.packs import packable, packed
+from reducers.search import Pass, Proposal, Search
+from reducers.tree import Edit, apply, show, statements
+from store.syntax import parse
+
+TOGETHER = 24
+"""Members of one pack: a compile takes hardly longer for two dozen small kernels than for one, and they rarely disturb each other."""
+MOST = 48
+"""Edits of one round; the boldest of a large program come first, and the rest is asked only when none of them shows the bug."""
+
+Member = tuple[Edit, Candidate]
+
+
+def closed(search: Search, passes: Sequence[Pass]) -> bool:
+    """Shrink until no single edit of ``passes`` shows the bug; False, with nothing changed, where the program cannot be packed."""
+    while packable(search.best.source):
+        tree = parse(search.best.source)
+        for members in _parts(_members(search, tree, passes)):
+            chosen = showing(search, [candidate for _, candidate in members])
+            if _merged(search, tree, [m for m in members if m[1].key in chosen]):
+                break
+        else:
+            return True
+    return False
+
+
+def _members(search: Search, tree: ast.Module, passes: Sequence[Pass]) -> list[Member]:
+    """Every edit with its candidate, each text once, those that are known to fail left out, the smallest first."""
+    found: dict[str, Member] = {}
+    for pass_ in passes:
+        for edit in pass_.edits(tree):
+            made = _candidate(search, tree, [edit], tidy=pass_.tidy)
+            if made is None or made.key in found:
+                continue
+            known = search.settled.get(made.key)
+            if known is None or known.kind is Kind.SAME:
+                found[made.key] = edit, made
+    return sorted(found.values(), key=lambda member: size(member[1].source))
+
+
+def size(source: str) -> tuple[int, int, int]:
+    """What is smaller: fewer statements, then a shorter text, then smaller numbers."""
+    return statements(source), len(source), sum(int(n) for n in re.findall(r"\d+", source)[:400] if len(n) < 9)
+
+
+def _candidate(search: Search, tree: ast.Module, edits: Sequence[Edit], *, tidy: bool = True) -> Candidate | None:
+    changed = apply(tree, edits)
+    if changed is None:
+        return None
+    return search.candidate(show(search.tidy(changed) if tidy and search.tidying else changed), search.best.configuration)
+
+
+def _parts(members: list[Member]) -> Iterator[list[Member]]:
+    for start in range(0, len(members), MOST):
+        yield members[start : start + MOST]
+
+
+def showing(search: Search, candidates: Sequence[Candidate], *, sound: bool = False) -> dict[str, list[str]]:
+    """Keys of those that may show the bug, with the paths that differ: eager is asked first, then packs; who cannot be packed may.
+
+    sound: they run in eager for sure, which need not be asked
+    """
+    search.progress.current = "pack"
+    if not sound:
+        search.screen(candidates)
+    unknown = [c for c in candidates if c.key not in search.settled]
+    alive = [c for c in unknown if packable(c.source)]
+    found: dict[str, list[str]] = {c.key: [] for c in unknown if c not in alive}
+    for start in range(0, len(alive), TOGETHER):
+        found |= _asked(search, alive[start : start + TOGETHER])
+    for candidate in candidates:
+        told = search.settled.get(candidate.key)
+        if told is not None and told.kind is Kind.SAME:
+            found[candidate.key] = list(told.differing)
+    return found
+
+
+def _asked(search: Search, members: Sequence[Candidate]) -> dict[str, list[str]]:
+    """A pack that fails in another way is asked again in halves."""
+    pack = packed([c.source for c in members]) if len(members) > 1 else None
+    if pack is None:
+        return {c.key: [] for c in members}
+    judgement = search.judge(Candidate(pack.source, members[0].configuration))
+    if judgement.kind in (Kind.SAME, Kind.AGREE):
+        found = {members[i].key: paths for i, paths in pack.showing(judgement.differing).items() if i < len(members)}
+        for candidate in members:
+            if candidate.key not in found:
+                search.settle(candidate, Judgement(Kind.AGREE, reason="agrees beside others in one program"))
+        return found
+    middle = len(members) // 2
+    return _asked(search, members[:middle]) | _asked(search, members[middle:])
+
+
+def _merged(search: Search, tree: ast.Module, members: list[Member]) -> bool:
+    """Accept as many of these edits together as show the bug; True when the program changed."""
+    search.progress.current = "merge"
+    count = len(members)
+    while count > 1:
+        if _accepted(search, _candidate(search, tree, [edit for edit, _ in members[:count]])):
+            return True
+        count //= 2
+    return any(_accepted(search, candidate) for _, candidate in members)
+
+
+def _accepted(search: Search, candidate: Candidate | None) -> bool:
+    return candidate is not None and search.first(iter([Proposal(candidate)])) is not None
