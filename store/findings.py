@@ -115,12 +115,12 @@ def reduced_verdict(c: sqlite3.Connection, finding_id: int) -> Verdict | None:
     return None if row[1] is None else _verdict(c, row[1])
 
 
-def rename(c: sqlite3.Connection, finding_id: int, title: str, *, actor: str) -> list[int]:
+def rename(c: sqlite3.Connection, finding_id: int, title: str, *, actor: str, why: str = "") -> list[int]:
     """Another title, one undo step."""
     plain = " ".join(title.split())
     if not 0 < len(plain) <= LONGEST or not plain.isprintable():
         raise WorkbenchError(f"{title!r} cannot be a title", f"1 to {LONGEST} printable characters")
-    return changes.change(c, new_step(c, actor), "title", [finding_id], {"title": plain})
+    return changes.change(c, new_step(c, actor, why), "title", [finding_id], {"title": plain})
 
 
 def assign(c: sqlite3.Connection, ids: Sequence[int], assignee: str, *, actor: str, why: str) -> list[int]:

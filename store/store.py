@@ -206,10 +206,10 @@ class Store:
         with self._connection.write() as c:
             return findings.assign(c, ids, assignee, actor=actor, why=why)
 
-    def rename(self, finding_id: int, title: str, *, actor: str) -> list[int]:
+    def rename(self, finding_id: int, title: str, *, actor: str, why: str = "") -> list[int]:
         """Give a finding another title."""
         with self._connection.write() as c:
-            return findings.rename(c, finding_id, title, actor=actor)
+            return findings.rename(c, finding_id, title, actor=actor, why=why)
 
     def delete(self, ids: Sequence[int], *, actor: str, why: str = "") -> list[int]:
         """Hide findings from everything but undo; their texts stay. Returns those that changed."""

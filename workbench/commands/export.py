@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.commands.llm import llm_options
 from workbench.commands.options import db_option, emit, jobs_option, json_option
-from workbench.commands.reading import reading
+from workbench.commands.reading import changing, reading
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
@@ -29,11 +30,22 @@ class GateError(WorkbenchError):
 )
 @click.option("--force", is_flag=True, help="Also with unmet gates; the draft's first line says so.")
 @click.option("--python", default=None, help="The interpreter that runs the gates (default: our own).")
+@click.option("--llm-title", is_flag=True, help="Let an LLM propose the title; it is marked as generated; `workbench undo` takes it back.")
+@llm_options
 @jobs_option
 @json_option
 @db_option
 def command(
-    findings: tuple[int, ...], output: str | None, python: str | None, jobs: int, db: str | None, *, force: bool, as_json: bool
+    findings: tuple[int, ...],
+    output: str | None,
+    python: str | None,
+    jobs: int,
+    db: str | None,
+    *,
+    force: bool,
+    llm_title: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Draft issues from findings: the draft on stdout, or files with -o.
 
@@ -42,6 +54,8 @@ def command(
     """
     from workbench.export.files import write_draft
 
+    if llm_title:
+        _propose(findings, db, options)
     documents, refused = [], []
     with reading(db) as store:
         ids = [store.finding(i).id for i in dict.fromkeys(findings)]
@@ -61,6 +75,23 @@ def command(
     if refused:
         told = "; ".join(f"finding {d.finding}: {', '.join(g.name for g in d.unmet)}" for d in refused)
         raise GateError(f"unmet gates, nothing exported for {told}", "workbench show ID says more; --force drafts all the same and says so")
+
+
+def _propose(findings: tuple[int, ...], db: str | None, options: dict[str, Any]) -> None:
+    """Titles from an LLM; without one the drafts keep their own, and that is said."""
+    from workbench.commands.changes import actor
+    from workbench.commands.llm import caller_of
+    from workbench.llm.errors import LLMError
+    from workbench.llm.titles import propose
+
+    with changing(db) as store:
+        try:
+            caller = caller_of(store, options)
+            for finding in dict.fromkeys(findings):
+                title = propose(caller, store, finding, actor=actor())
+                click.echo(f"finding {finding}: {f'title proposed: {title}' if title else 'no usable title in the answer'}", err=True)
+        except LLMError as error:
+            click.echo(f"LLM: {error.message} ({error.hint}); the drafts keep their titles", err=True)
 
 
 def _draft(store: Store, finding: int, python: str | None, jobs: int, *, forced: bool) -> Draft:

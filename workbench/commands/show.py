@@ -35,7 +35,11 @@ def command(finding: int, db: str | None, *, original: bool, as_json: bool) -> N
         document = {**row.to_json(), "source": program.source, "verdict": verdict.to_json(), "events": [e.to_json() for e in events]}
         emit({**document, "bucket_members": members})
         return
-    lines = [*_head(row, verdict, members), *_differences(verdict.differences), *_program(program, row, original=original)]
+    from store.titles import is_generated
+
+    head = _head(row, verdict, members)
+    head[0] += "  (generated title)" if is_generated(row.title, events) else ""
+    lines = [*head, *_differences(verdict.differences), *_program(program, row, original=original)]
     for line in [*lines, *_history(events), "", f"next: {next_command(row)}"]:
         click.echo(line)
 

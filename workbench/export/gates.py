@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from store.records import JSON, LADDER, Outcome, Program, Stage, State, Verdict
 from store.rows import FindingRow, JobKind, JobState
+from store.titles import is_generated, is_given
 from workbench.errors import WorkbenchError
 from workbench.export.harness import BACKEND_VARIABLE
 from workbench.export.repro import Repro, repros
@@ -89,12 +90,18 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is exported: the reduced program where there is one, with the verdict on it."""
+    """What is exported: the reduced program where there is one, with the verdict on it.
+
+    titled:    somebody gave the finding its title
+    generated: an LLM proposed it
+    """
 
     row: FindingRow
     program: Program
     verdict: Verdict
     reported: tuple[int, ...] = ()
+    titled: bool = False
+    generated: bool = False
 
 
 def subject_of(store: Store, finding_id: int) -> Subject:
@@ -106,7 +113,8 @@ def subject_of(store: Store, finding_id: int) -> Subject:
     if verdict.stage is None and row.stage is not None:
         verdict = replace(verdict, stage=row.stage)
     reported = tuple(i for i in store.ids(f"bucket:{row.bucket} state:reported", "id") if i != finding_id)
-    return Subject(row, reduced, verdict, reported)
+    events = store.events(finding_id, None)
+    return Subject(row, reduced, verdict, reported, is_given(row.title, events), is_generated(row.title, events))
 
 
 def stored_gates(subject: Subject) -> tuple[Gate, ...]:
