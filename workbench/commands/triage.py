@@ -18,7 +18,7 @@ from workbench.errors import WorkbenchError
 @db_option
 def command(query: tuple[str, ...], *, serve: bool, port: int, db: str | None) -> None:
     """Inspect, label and export findings in a terminal; QUERY filters them from the start."""
-    from workbench.triage.served import DRIVER
+    from workbench.triage.served import DRIVER, end_with_server
 
     path = database(db)
     in_browser = os.environ.get("TEXTUAL_DRIVER") == DRIVER
@@ -37,4 +37,7 @@ def command(query: tuple[str, ...], *, serve: bool, port: int, db: str | None) -
         return
     from workbench.triage.app import TriageApp
 
-    TriageApp(path, query=" ".join(query)).run()
+    app = TriageApp(path, query=" ".join(query))
+    if in_browser:
+        end_with_server(lambda: app.call_from_thread(app.exit))
+    app.run()

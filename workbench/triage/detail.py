@@ -104,7 +104,9 @@ class DetailPane(Vertical):
         row = self.detail.row
         generated = ("  (generated title)", "dim") if is_generated(row.title, self.detail.events) else ""
         title.update(
-            Content.assemble((f"{row.id} ", "bold"), f"{MARKS[row.state]} {row.state}  ", (row.title, "bold"), generated, _labels(row.labels))
+            Content.assemble(
+                (f"{row.id} ", "bold"), f"{MARKS[row.state]} {row.state}  ", (row.title, "bold"), generated, _labels(row.labels)
+            )
         )
         width = max(40, self.query_one(DetailScroll).size.width - 2)
         draw: dict[str, Callable[[Detail], Content]] = {

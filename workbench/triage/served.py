@@ -6,16 +6,20 @@ that are open in a browser reach loopback too. Hence a secret in the address, an
 
 from __future__ import annotations
 
+import os
 import secrets
 import shlex
 import socket
 import sys
+import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
 
+WATCH_SECONDS = 1.0
 HOST = "127.0.0.1"
 COOKIE = "workbench"
 DRIVER = "textual.drivers.web_driver:WebDriver"
@@ -36,7 +40,7 @@ def serve(path: Path, query: Sequence[str], port: int, say: Callable[[str], None
         raise WorkbenchError("--serve needs textual-serve", "pip install 'torch-compile-workbench[serve]'") from error
     _check_free(port)
     words = [sys.executable, "-m", "workbench", "--db", str(path.absolute()), "triage", "--", *query]
-    server = Server(shlex.join(words), host=HOST, port=port, title="workbench triage")
+    server = Server("exec " + shlex.join(words), host=HOST, port=port, title="workbench triage")
     secret = secrets.token_urlsafe(24)
     guard = Guard(secret, port)
     make = server._make_app
@@ -52,6 +56,19 @@ def serve(path: Path, query: Sequence[str], port: int, say: Callable[[str], None
     say(f"open http://{HOST}:{port}/?key={secret}")
     say("only this machine and only this address; Ctrl-C ends it")
     server.serve()
+
+
+def end_with_server(end: Callable[[], None]) -> None:
+    """Call ``end`` when the process that started this one is gone: a screen that nobody can see must not go on."""
+    server = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == server:
+            time.sleep(WATCH_SECONDS)
+        threading.Timer(5.0, os._exit, (0,)).start()  # should the screen not manage to end by itself
+        end()
+
+    threading.Thread(target=watch, name="server-watch", daemon=True).start()
 
 
 async def _quiet(app: Any) -> None:

@@ -84,10 +84,14 @@ class WorkScreen(ModalScreen[None]):
 
     def show(self, detail: WorkDetail) -> None:
         """Show what is done now."""
+        newest = max((c.id for c in detail.campaigns), default=0)
+        started = self.detail is not None and newest > max((c.id for c in self.detail.campaigns), default=0)
         self.detail = detail
         for campaign in detail.campaigns:
             self._measure(campaign)
         self.query_one(PickList).show([Line(c.id, campaign_cells(c)) for c in detail.campaigns])
+        if started:
+            self.query_one(PickList).go(newest)
         self._draw()
 
     def _measure(self, campaign: Campaign) -> None:

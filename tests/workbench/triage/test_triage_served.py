@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import socket
 import subprocess
@@ -42,11 +43,12 @@ def address(db: Path) -> Iterator[str]:
     found = re.search(r"http://\S+", server.stderr.readline())
     assert found is not None
     yield found[0]
-    server.terminate()
+    server.kill()  # without a chance to end its children
     server.wait(20)
 
 
-async def test_the_screen_is_drawn_over_the_websocket_and_only_with_the_key(address: str) -> None:
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+async def test_the_screen_is_drawn_over_the_websocket_and_only_with_the_key(address: str, db: Path) -> None:
     base = address.partition("?")[0]
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as visitor:
         for _ in range(100):
@@ -70,6 +72,26 @@ async def test_the_screen_is_drawn_over_the_websocket_and_only_with_the_key(addr
                 message = await asyncio.wait_for(socket_.receive(), 60)
                 assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), drawn[-500:]
                 drawn += message.data if isinstance(message.data, bytes) else b""
+            (screen,) = screens(db)
+            os.kill(int(Path(f"/proc/{screen}/stat").read_text().rpartition(")")[2].split()[1]), 9)  # the server
+            for _ in range(200):
+                if not screens(db):
+                    break
+                await asyncio.sleep(0.1)
+            assert not screens(db)
+
+
+def screens(db: Path) -> list[int]:
+    """Processes that draw this store for a browser."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if str(db).encode() in words and b"triage" in words and b"--serve" not in words:
+            found.append(int(entry.name))
+    return found
 
 
 def test_a_taken_port_is_said(db: Path) -> None:
