@@ -160,3 +160,10 @@ def test_a_machine_without_namespaces_still_ends_its_runs(gone: tuple[str, ...],
         (server,) = poor._all
         assert descendants(server._process.pid) == []
 
+
+
+def test_a_run_has_nothing_open_that_its_server_had(pool: Pool) -> None:
+    opened = probe(pool, "for n in os.listdir('/proc/self/fd'):\n  try: print(os.readlink(f'/proc/self/fd/{n}'))\n  except OSError: pass").split("\n")
+    assert opened
+    assert {name for name in opened if name.startswith("/") and not name.startswith(("/dev/", "/proc/"))} == set()
+    assert not any(name.startswith("socket:") for name in opened)

@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import signal
+import stat
 from collections.abc import Collection
 
 from . import kernel, landlock, namespaces, places, view
@@ -15,15 +16,28 @@ from .protocol import Request
 from .warden import PROCESS_LIMIT, Nest
 
 
-def enter(request: Request, layers: Collection[str], nest: Nest | None, status: int) -> None:
-    """Take on the layers for good; one JSON object on ``status`` says which are missing, or why there is no sandbox (then OSError)."""
+def enter(request: Request, layers: Collection[str], nest: Nest | None, status: int, keep: Collection[int]) -> None:
+    """Take on the layers for good; one JSON object on ``status`` says which are missing, or why there is no sandbox (then OSError).
+
+    Of the server's open files only ``keep`` and the standard streams stay open.
+    """
     try:
+        _let_go({0, 1, 2, status, *keep, *(nest.descriptors() if nest else ())})
         _tell(status, {"missing": _take_on(request, set(layers), nest)})
     except OSError as error:
         _tell(status, {"failed": str(error)})
         raise
     finally:
         os.close(status)
+
+
+def _let_go(keep: Collection[int]) -> None:
+    """Close the files, folders, pipes and sockets that the fork brought along: what is open is beyond every other layer. Devices stay."""
+    for name in os.listdir("/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"):
+        with contextlib.suppress(OSError):
+            mode = os.fstat(int(name)).st_mode
+            if int(name) not in keep and not stat.S_ISCHR(mode):
+                os.close(int(name))
 
 
 def _take_on(request: Request, have: set[str], nest: Nest | None) -> list[str]:

@@ -81,7 +81,7 @@ class Server:
         def child(nest: Nest | None) -> None:
             os.close(status)
             left_out = set(request.options.get("without", ())) - OF_SERVERS
-            sandbox.enter(request, self._layers - left_out, nest, status_end)
+            sandbox.enter(request, self._layers - left_out, nest, status_end, (result, output))
             if self._spawns:
                 spawn.become(request, result, output)
             entry.run(request, result, output)

@@ -34,6 +34,10 @@ class Nest:
         self._spaces = spaces
         self._leash = leash
 
+    def descriptors(self) -> list[int]:
+        """Open files that it needs until it is entered."""
+        return [*self._spaces.values(), self._leash.fileno()]
+
     def aim(self) -> None:
         """In the server: the next fork is born in this PID namespace."""
         kernel.setns(self._spaces[PROCESSES], kernel.CLONE_NEWPID)
