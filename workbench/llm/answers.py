@@ -175,6 +175,26 @@ def _no_code_beside(tree: ast.Module, seed: str) -> bool:
     return changed
 
 
+def _no_prints(tree: ast.Module, seed: str) -> bool:
+    """Without prints anywhere: a program says what it has to say by returning it."""
+    changed = False
+    for node in ast.walk(tree):
+        for block in ("body", "orelse", "finalbody"):
+            statements = getattr(node, block, None)
+            if not isinstance(statements, list):
+                continue
+            kept = [s for s in statements if not _is_print(s)]
+            if len(kept) != len(statements):
+                setattr(node, block, kept or ([ast.Pass()] if block == "body" and not isinstance(node, ast.Module) else []))
+                changed = True
+    return changed
+
+
+def _is_print(statement: ast.AST) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
+
+
 def _binds(statement: ast.Assign, name: str) -> bool:
     return any(isinstance(t, ast.Name) and t.id == name for t in statement.targets)
 
@@ -249,6 +269,7 @@ _EDITS: Sequence[tuple[str, Edit]] = (
     ("names", _names_of_the_contract),
     ("uncompiled", _no_compiling),
     ("beside", _no_code_beside),
+    ("prints", _no_prints),
     ("inputs", _inputs_of_the_seed),
     ("list", _inputs_in_a_list),
     ("device", _on_cpu),

@@ -47,6 +47,7 @@ MENDS = {
     "uncompiled": "import torch\n\n@torch.compile(dynamic=True)\ndef fn(x):\n    return x\n\nfn = torch.compile(fn)\n\ndef get_inputs():\n    return [torch.ones(3)]\n",
     "beside": CODE
     + "torch.manual_seed(0)\nout = fn(*get_inputs())\nprint(out)\nassert out is not None\nif __name__ == '__main__':\n    fn(1)\n",
+    "prints": CODE.replace("    return x + 1", "    if len(x) > 1:\n        print(x)\n    print('done')\n    return x + 1"),
     "inputs": "import torch\n\ndef fn(x):\n    return x + 3\n",
     "list": "import torch\n\ndef fn(x):\n    return x\n\ndef get_inputs():\n    return torch.ones(3)\n",
     "device": "import torch\n\ndef fn(x):\n    return x.cuda()\n\ndef get_inputs():\n    return [torch.ones(3, device='cuda')]\n",
