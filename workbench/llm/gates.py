@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from store.records import Configuration, Program, canonical
+from store.syntax import parse
 from workbench.errors import ProgramError
 from workbench.fuzz.tracing import Runner, facts_of
 from workbench.llm import answers, sameness, traits
@@ -140,7 +141,7 @@ def added(program: Program, seed: Program) -> tuple[str, ...]:
 
 def _syntax(source: str) -> str:
     try:
-        compile(source, "program.py", "exec", ast.PyCF_ONLY_AST)
+        parse(source)
     except SyntaxError as error:
         return f"syntax error in line {error.lineno}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:

@@ -6,6 +6,7 @@ Planned in small batches from the results of those before, as the rules are: the
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,9 @@ AHEAD = 2
 """Mutants that wait to be judged, for each thread that asks; more are not asked for, since they cost."""
 MISSES = 20
 """Questions in a row that a replay may find no answer to."""
+
+LEAVE = 1.0
+"""Seconds that an answer on its way is waited for at the end."""
 
 
 @dataclass(slots=True)
@@ -114,8 +118,9 @@ class Questions:
             self._stopped = True
             self._state.notify_all()
         self.caller.stop.set()
+        end = time.monotonic() + LEAVE
         for thread in self._threads:
-            thread.join(1.0)
+            thread.join(max(0.0, end - time.monotonic()))
 
     def line(self) -> str:
         """``llm 12 answers, 5 valid, 4 judged``."""
