@@ -69,6 +69,8 @@ def _together(search: Search, texts: list[str], configuration: Configuration) ->
         for part in (*_single_results(tree), tree):
             add(show(clean(part)))
     found = showing(search, list(made.values()), sound=True)
+    if not search.packing:
+        return _one_by_one(search, texts, configuration)
     cut = [
         show(make(_returning(tree, [name])))
         for key, (tree, names) in asked.items()

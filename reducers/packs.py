@@ -16,6 +16,8 @@ from reducers.tree import bound_by, function, show
 from store.syntax import parse
 
 OUTPUTS = re.compile(r"((?:gradients\.)?)return\[(\d+)\]")
+OWNED = ("return", "inputs", "gradients.")
+"""Beginnings of the paths that belong to one member; globals, modes and exceptions belong to the whole program."""
 INPUTS = re.compile(r"((?:gradients\.)?)inputs\[(\d+)\]")
 
 

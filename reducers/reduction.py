@@ -12,7 +12,8 @@ from reducers.deadcode import tidy
 from reducers.graph import flattened
 from reducers.normal import laid_out, normalised
 from reducers.oracle import Candidate, Journal, Judgement, Kind, Oracle
-from reducers.rounds import closed
+from reducers.packs import OWNED
+from reducers.rounds import closed, members_of
 from reducers.search import Budget, OutOfBudget, Pass, Progress, Search, Stopped
 from reducers.straight import clean, straightened
 from reducers.tree import show
@@ -44,6 +45,10 @@ PASSES = (
 """Every way to shrink a program, in the order in which they pay; the loop ends when a whole round accepts nothing."""
 
 
+MOST_SCREENED = 100
+"""Single edits that eager is asked about at once."""
+
+
 class Unreproducible(Exception):
     """The program that was handed in does not show the bug now; ``judgement`` says what it shows."""
 
@@ -70,7 +75,7 @@ def reduce(
     journal: Journal,
     *,
     workers: int = 1,
-    votes: int = 1,
+    votes: tuple[int, int] = (1, 1),
     budget: Budget | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
     stranger: Callable[[Candidate, Judgement], None] = lambda candidate, judgement: None,
@@ -103,6 +108,7 @@ def _qualify(search: Search) -> None:
     judgement = search.judge(search.best)
     if judgement.kind is not Kind.SAME:
         raise Unreproducible(judgement)
+    search.packing = any(path.startswith(OWNED) for path in judgement.differing)
 
 
 def _shrink(search: Search, passes: tuple[Pass, ...]) -> None:
@@ -112,7 +118,7 @@ def _shrink(search: Search, passes: tuple[Pass, ...]) -> None:
         _slice(search)
         _straighten(search)
     _configure(search)
-    raw = False
+    raw, rounds = False, 0
     while True:
         before = search.best
         search.try_tidying()
@@ -121,8 +127,11 @@ def _shrink(search: Search, passes: tuple[Pass, ...]) -> None:
             if search.best == before:
                 break
             continue
+        if rounds:  # little is accepted from now on: one question to eager for every single edit
+            search.screen([c for _, c in members_of(search, parse(search.best.source), passes)][:MOST_SCREENED])
         for pass_ in passes:
             search.run(pass_, raw=raw)
+        rounds += 1
         _configure(search)
         if search.best == before and raw:
             break

@@ -23,11 +23,13 @@ Member = tuple[Edit, Candidate]
 
 
 def closed(search: Search, passes: Sequence[Pass]) -> bool:
-    """Shrink until no single edit of ``passes`` shows the bug; False, with nothing changed, where the program cannot be packed."""
-    while packable(search.best.source):
+    """Shrink until no single edit of ``passes`` shows the bug; False where the program cannot be packed."""
+    while search.packing and packable(search.best.source):
         tree = parse(search.best.source)
-        for members in _parts(_members(search, tree, passes)):
+        for members in _parts(members_of(search, tree, passes)):
             chosen = showing(search, [candidate for _, candidate in members])
+            if not search.packing:
+                return False
             if _merged(search, tree, [m for m in members if m[1].key in chosen]):
                 break
         else:
@@ -35,7 +37,7 @@ def closed(search: Search, passes: Sequence[Pass]) -> bool:
     return False
 
 
-def _members(search: Search, tree: ast.Module, passes: Sequence[Pass]) -> list[Member]:
+def members_of(search: Search, tree: ast.Module, passes: Sequence[Pass]) -> list[Member]:
     """Every edit with its candidate, each text once, those that are known to fail left out, the smallest first."""
     found: dict[str, Member] = {}
     for pass_ in passes:
@@ -94,6 +96,9 @@ def _asked(search: Search, members: Sequence[Candidate]) -> dict[str, list[str]]
     judgement = search.judge(Candidate(pack.source, members[0].configuration))
     if judgement.kind in (Kind.SAME, Kind.AGREE):
         found = {members[i].key: paths for i, paths in pack.showing(judgement.differing).items() if i < len(members)}
+        if judgement.kind is Kind.SAME and not found:
+            search.packing = False  # a difference in structure, Python values or globals, which no member can be told to own
+            return {c.key: [] for c in members}
         for candidate in members:
             if candidate.key not in found:
                 search.settle(candidate, Judgement(Kind.AGREE, reason="agrees beside others in one program"))

@@ -23,7 +23,7 @@ from reducers.tree import Edit, apply, canonical, show, statements
 from store.records import JSON, Configuration
 from store.syntax import parse
 
-FIRST_LOOK, LAST_LOOK = 4, 16
+FIRST_LOOK, LAST_LOOK = 6, 24
 """Candidates that eager is asked about at once: few where the first may be accepted, more the longer nothing is."""
 
 
@@ -105,7 +105,7 @@ class Search:
     """Keeps the best candidate and everything that is asked about others.
 
     workers:  candidates judged at once
-    votes:    how often a candidate must be judged ``same`` before it is accepted (flaky bugs)
+    votes:    (n, m): a candidate is the same bug when n of m judgements say so (flaky bugs); no more are asked than it takes to know
     stranger: called with what fails differently
     tidy:     from a tree to the same tree without what nothing uses
     """
@@ -114,7 +114,7 @@ class Search:
     journal: Journal
     best: Candidate
     workers: int = 1
-    votes: int = 1
+    votes: tuple[int, int] = (1, 1)
     budget: Budget = field(default_factory=Budget)
     watch: Callable[[Progress], None] = lambda progress: None
     stranger: Callable[[Candidate, Judgement], None] = lambda candidate, judgement: None
@@ -132,6 +132,7 @@ class Search:
         self.settled: dict[str, Judgement] = {}
         self.consumed = 0
         self.tidying = True
+        self.packing = True
         self.lock = threading.Lock()
         self.pool = ThreadPoolExecutor(self.workers, "reduce") if self.workers > 1 else None
 
@@ -295,11 +296,19 @@ class Search:
         return self.settle(candidate, self._judge(candidate, _Asked(blame=False)))
 
     def _judge(self, candidate: Candidate, asked: _Asked) -> Judgement:
-        made = [self.oracle.judge(candidate, lambda: asked.cancelled, blame=asked.blame)]
-        while made[-1].kind is Kind.SAME and len(made) < self.votes and not asked.cancelled:
+        needed, most = self.votes
+        made: list[Judgement] = []
+        same: list[Judgement] = []
+        while len(same) < needed and needed - len(same) <= most - len(made) and not (made and asked.cancelled):
             made.append(self.oracle.judge(candidate, lambda: asked.cancelled, blame=asked.blame))
+            if made[-1].kind is Kind.SAME:
+                same.append(made[-1])
+            elif made[-1].kind is Kind.INVALID:
+                break  # eager is not what is flaky
+        others = [j for j in made if j.kind is not Kind.SAME]
+        told = same[-1] if len(same) >= needed or not others else others[-1]
         compiles, seconds = sum(j.compiles for j in made), sum(j.seconds for j in made)
-        judgement = replace(made[-1], compiles=compiles, seconds=seconds)
+        judgement = replace(told, compiles=compiles, seconds=seconds)
         with self.lock:
             self.progress.calls += len(made)
             self.progress.compiles += compiles

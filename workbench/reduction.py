@@ -11,18 +11,23 @@ from reducers.oracle import Candidate, Journal, Judgement, Kind, MemoryJournal
 from reducers.reduction import Reduction, Unreproducible, reduce
 from reducers.search import Budget, Progress
 from reducers.tree import statements
-from store.records import JSON, LADDER, Configuration, Program, Signature, Stage, Symptom, Verdict, canonical
+from store.records import JSON, LADDER, Configuration, Outcome, Program, Signature, Stage, Symptom, Verdict, canonical
 from workbench.errors import WorkbenchError
 from workbench.flattening import flat_texts, outcomes
 from workbench.oracle.judge import Demand, Judge
 from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
 from workbench.programs import write_block
 from workbench.remark import remark
-from workbench.sameness import Bug, bug_of, fingerprint, judged
+from workbench.sameness import Bug, bug_of, fingerprint, judged, raises_alike
 from workbench.signature import signature
 
 CALLED = "program.py"
 """What tracebacks call a candidate: never a real path, whose file holds another text."""
+FLAKY = "compiled is not reproducible"
+VOTES = 5
+"""Judgements of one candidate of a flaky program at most."""
+LEAST_SECONDS = 20.0
+"""A loaded machine is no timeout."""
 STRANGERS = 3
 """Other bugs met on the way that one reduction reports; a seed full of bugs must not flood the store."""
 
@@ -44,9 +49,10 @@ class Reduced:
     """A reduction's result.
 
     program:   harness form, its block with non-default keys only, one comment that says what differs
-    ended:     ``complete``, or ``budget`` / ``interrupted``: the best so far
+    ended:     ``complete``, or ``budget`` / ``interrupted``: the best so far; ``unconfirmed``: the final look did not show the bug again
     certified: (n, m): n of m cold runs showed the same bug; (0, 0) when it was not asked for
     strangers: what failed differently on the way
+    votes:     (n, m): in a flaky program, how many of how many judgements had to say ``same``
     """
 
     program: Program
@@ -67,7 +73,7 @@ class Reduced:
 class BugOracle:
     """``reducers.oracle.Oracle`` over the judge: same bug or not, on the cheapest backend that shows it."""
 
-    def __init__(self, judge: Judge, pool: Runner, bug: Bug, backend: str, setting: Setting) -> None:
+    def __init__(self, judge: Judge, pool: Runner, bug: Bug, backend: str, setting: Setting, *, steady: bool = True) -> None:
         self._judge = judge
         self._pool = pool
         self._bug = bug
@@ -75,6 +81,7 @@ class BugOracle:
         self._setting = setting
         self._lock = threading.Lock()
         self._ran: set[str] = set()
+        self.steady = steady
         self.flattens = bug.stage is not Stage.DYNAMO
 
     def judge(self, candidate: Candidate, cancelled: Callable[[], bool], *, blame: bool = True) -> Judgement:
@@ -118,11 +125,15 @@ class BugOracle:
         return reasons
 
     def _asked_of_eager(self, candidates: Sequence[Candidate]) -> list[str]:
-        wanted = "raised" if self._bug.change.symptom is Symptom.MISSING_ERROR else "returned"
+        raises = self._bug.change.symptom is Symptom.MISSING_ERROR
         found = outcomes(self._pool, candidates[0].configuration, [c.source for c in candidates], self._setting)
         if found is None:
             return [""] * len(candidates)
-        return ["" if outcome == wanted else f"eager {outcome} {reason}".strip() for outcome, reason in found]
+        told = []
+        for outcome, reason in found:
+            alike = outcome == "raised" and raises_alike(self._bug, reason) if raises else outcome == "returned"
+            told.append("" if alike else f"eager {outcome} {reason}".strip())
+        return told
 
     def verdict(self, candidate: Candidate, *, blame: bool = True) -> Verdict:
         """The judge's verdict of a candidate on this oracle's backend."""
@@ -165,7 +176,7 @@ class Reducer:
         known: the verdict that made it a finding; its bug is followed where it still shows
         """
         judge = Judge(self.pool, self.setting)
-        before = judge.check(program, demand=Demand())
+        before, votes = _seen(judge, program)
         bug = bug_of(before)
         was = bug_of(known) if known is not None else None
         if was is not None and judged(was, before)[0] is Kind.SAME:
@@ -173,7 +184,7 @@ class Reducer:
         if bug is None:
             raise NotAFindingError(f"{program.name}: nothing to reduce: {before.outcome.value} ({before.reason})", _advice(before))
         backend = LADDER[bug.stage] if bug.stage is not None else program.configuration.backend
-        oracle = BugOracle(judge, self.pool, bug, backend, self.setting)
+        oracle = BugOracle(judge, self.pool, bug, backend, patient(self.setting, before.seconds), steady=votes == (1, 1))
         strange: dict[str, Candidate] = {}
 
         def stranger(candidate: Candidate, judgement: Judgement) -> None:
@@ -186,15 +197,16 @@ class Reducer:
                 oracle,
                 journal or MemoryJournal(),
                 workers=self.workers,
+                votes=votes,
                 budget=self.budget,
                 watch=watch,
                 stopped=self.stopped,
                 stranger=stranger,
-                first=_first(bug, before) if backend == before.configuration.backend else None,
+                first=_first(bug, before) if backend == before.configuration.backend and not bug.guilty else None,
             )
         except Unreproducible as error:
             raise NotAFindingError(f"{program.name}: {backend} alone does not show it: {error}", "run workbench check on it") from error
-        return self._finished(program, judge, oracle, before, bug, done, strange)
+        return replace(self._finished(program, judge, oracle, before, bug, done, strange), votes=votes)
 
     def _finished(
         self,
@@ -207,26 +219,30 @@ class Reducer:
         strange: Mapping[str, Candidate],
     ) -> Reduced:
         progress = replace(done.progress, calls=done.progress.calls + 2, compiles=done.progress.compiles + before.compiles)
-        final, after = self._final(program, judge, oracle, bug, done)
+        final, after, shows = self._final(program, judge, oracle, bug, done)
+        ended = done.ended if shows else "unconfirmed"
         progress = replace(progress, compiles=progress.compiles + after.compiles)
         certified = (0, 0)
-        if self.certify is not None and done.ended != "interrupted":
+        if self.certify is not None and ended in ("complete", "budget"):
             certified = self.certify(final, bug)
             progress = replace(progress, calls=progress.calls + certified[1], compiles=progress.compiles + certified[1])
-        told = signature(after, final.source, final=done.ended == "complete")
-        strangers = self._strangers(judge, strange) if done.ended == "complete" else ()
-        return Reduced(final, before, after, told, progress, done.ended, certified, strangers)
+        told = signature(after, final.source, final=ended == "complete")
+        strangers = self._strangers(judge, strange) if ended in ("complete", "budget") else ()
+        return Reduced(final, before, after, told, progress, ended, certified, strangers)
 
-    def _final(self, program: Program, judge: Judge, oracle: BugOracle, bug: Bug, done: Reduction) -> tuple[Program, Verdict]:
-        """The result under the configured backend where it still shows there, else under the stage's."""
+    def _final(self, program: Program, judge: Judge, oracle: BugOracle, bug: Bug, done: Reduction) -> tuple[Program, Verdict, bool]:
+        """The result under the configured backend where it still shows there, else under the stage's; and whether it shows there."""
         best = done.candidate
+        shows = False
         for backend in dict.fromkeys((program.configuration.backend, oracle._backend)):
             configuration = best.configuration.with_(backend=backend)
-            verdict = judge.check(Program(best.source, configuration, CALLED), setting=self.setting)
-            if judged(bug, verdict)[0] is Kind.SAME:
+            demand = Demand(threads=True, confirm=oracle.steady, blame=bug.guilty)
+            verdict = judge.check(Program(best.source, configuration, CALLED), demand=demand)
+            shows = judged(bug, verdict)[0] is Kind.SAME
+            if shows:
                 break
         source = write_block(f"{remark(verdict, bug)}\n{best.source}", configuration)
-        return Program(source, configuration, program.name), verdict
+        return Program(source, configuration, program.name), verdict, shows
 
     def _strangers(self, judge: Judge, strange: Mapping[str, Candidate]) -> tuple[Stranger, ...]:
         found = []
@@ -236,6 +252,27 @@ class Reducer:
             if bug_of(verdict) is not None:
                 found.append(Stranger(program, verdict))
         return tuple(found)
+
+
+def _seen(judge: Judge, program: Program) -> tuple[Verdict, tuple[int, int]]:
+    """The verdict that a reduction starts from, and the votes that its candidates need: where the bug comes and goes, the program is judged
+    some times over, without asking that one verdict shows it twice.
+    """
+    verdict = judge.check(program, demand=Demand())
+    if verdict.outcome is not Outcome.UNDECIDED or FLAKY not in verdict.reason:
+        return verdict, (1, 1)
+    seen = [judge.check(program, demand=Demand(confirm=False)) for _ in range(VOTES)]
+    shown = [v for v in seen if bug_of(v) is not None]
+    compiles = verdict.compiles + sum(v.compiles for v in seen)
+    if not shown:
+        return replace(verdict, compiles=compiles), (1, 1)
+    return replace(shown[0], compiles=compiles), (2 if 2 * len(shown) > VOTES else 1, VOTES)
+
+
+def patient(setting: Setting, seconds: float) -> Setting:
+    """How long one run of a candidate may take: ten times what all runs of the whole program took, never more than was allowed that."""
+    limit = min(setting.limits.seconds, max(LEAST_SECONDS, 10 * seconds))
+    return replace(setting, limits=replace(setting.limits, seconds=limit))
 
 
 def _first(bug: Bug, before: Verdict) -> Judgement:
@@ -266,6 +303,8 @@ def summary(reduced: Reduced, finding: int | str) -> dict[str, JSON]:
         "signature": reduced.signature.text(),
         "ended": reduced.ended,
         "certified": list(reduced.certified),
+        "votes": list(reduced.votes),
+        "strangers": len(reduced.strangers),
     }
 
 

@@ -149,6 +149,11 @@ def _change(difference: Difference) -> Change:
     return Change(difference.symptom, difference.change, _words(told))
 
 
+def raises_alike(bug: Bug, raised: str) -> bool:
+    """Whether an exception of eager (``ValueError: ...``) is the one that compiled misses."""
+    return _overlap(bug.change.raised, _words(f"eager raises {raised}, compiled runs")) >= MESSAGE_OVERLAP
+
+
 def _words(text: str) -> frozenset[str]:
     """Words of a message that do not depend on shapes, values and names."""
     bare = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", " ", text)

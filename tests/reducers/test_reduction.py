@@ -185,7 +185,7 @@ def test_a_flaky_bug_is_accepted_only_after_all_votes(fake):
         return steady or seen[candidate.source] == 1  # without ``keep`` it shows once and never again
 
     source = "def fn(x):\n    y = x.keep()\n    z = y.other()\n    return z\n\ndef get_inputs():\n    return [1]\n"
-    done = reduce(Candidate(source), fake(predicate), MemoryJournal(), votes=3)
+    done = reduce(Candidate(source), fake(predicate), MemoryJournal(), votes=(3, 3))
     assert "keep" in done.candidate.source
     assert "other" not in done.candidate.source
 
