@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from store import changes, versions
 from store.errors import WorkbenchError
-from store.events import new_step
+from store.events import Step, new_step
 from store.records import JSON, SIDE_EXITS, State
 from store.rows import CONFIRMING_RUNS
 
@@ -29,9 +29,17 @@ OPEN = frozenset({State.NEW, State.CONFIRMED, State.TRIAGED, State.REPORTED, Sta
 
 
 def set_state(
-    c: sqlite3.Connection, ids: Sequence[int], state: State, *, actor: str, why: str = "", duplicate_of: int | None = None, torch: str = ""
+    c: sqlite3.Connection,
+    ids: Sequence[int],
+    state: State,
+    *,
+    actor: str,
+    why: str = "",
+    duplicate_of: int | None = None,
+    torch: str = "",
+    step: Step | None = None,
 ) -> list[int]:
-    """Move findings in one step, all or none; returns those that changed."""
+    """Move findings in one step (or as part of ``step``), all or none; returns those that changed."""
     if (state is State.DUPLICATE) != (duplicate_of is not None):
         raise WorkbenchError("a duplicate needs the finding it repeats, and only a duplicate does", "give both, or neither")
     rows = changes.current(c, ids, ("state", "duplicate_of", "torch"))
@@ -41,7 +49,30 @@ def set_state(
     values: dict[str, JSON] = {"state": state.value, "duplicate_of": root}
     if state is State.FIXED:
         values["fixed_torch"] = torch
-    return changes.change(c, new_step(c, actor, why), "state", ids, values)
+    return changes.change(c, step or new_step(c, actor, why), "state", ids, values)
+
+
+FOLDABLE = OPEN - {State.REPORTED}
+"""Members of a bucket that are still to be decided: these become duplicates of its leader."""
+
+
+def fold(c: sqlite3.Connection, bucket_ids: Sequence[int], *, actor: str, why: str) -> list[int]:
+    """In each bucket, what is still to be decided becomes a duplicate of the leader; one step. Buckets whose leader was put aside are left."""
+    step, changed = new_step(c, actor, why), list[int]()
+    for bucket_id in dict.fromkeys(bucket_ids):
+        leader = c.execute(
+            "SELECT f.id, f.state FROM buckets b JOIN findings f ON f.id = b.leader_id WHERE b.id = ?", (bucket_id,)
+        ).fetchone()
+        if leader is None or State(leader["state"]) in SIDE_EXITS:
+            continue
+        marks = ", ".join("?" * len(FOLDABLE))
+        members = c.execute(
+            f"SELECT id FROM findings WHERE bucket_id = ? AND id <> ? AND deleted IS NULL AND state IN ({marks})",
+            (bucket_id, leader["id"], *(s.value for s in FOLDABLE)),
+        ).fetchall()
+        if members:
+            changed += set_state(c, [m[0] for m in members], State.DUPLICATE, actor=actor, duplicate_of=leader["id"], step=step)
+    return changed
 
 
 def verified(c: sqlite3.Connection, finding_id: int, same: int, of: int, *, actor: str) -> None:

@@ -256,6 +256,11 @@ class Store:
         with self._connection.write() as c:
             return buckets.split(c, ids, actor=actor, why=why)
 
+    def fold(self, bucket_ids: Sequence[int], *, actor: str, why: str = "") -> list[int]:
+        """In each bucket, make what is still to be decided a duplicate of its leader. One undo step; returns what changed."""
+        with self._connection.write() as c:
+            return states.fold(c, bucket_ids, actor=actor, why=why)
+
     # other stores
 
     def merge(self, other: Store, *, actor: str, why: str = "") -> Merged:

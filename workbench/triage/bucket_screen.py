@@ -13,7 +13,7 @@ from textual.widgets import Footer, Static
 
 from store.rows import BucketRow, FindingRow
 from workbench.export.sentences import MARKS
-from workbench.triage.bucket_text import duplicates, duplicates_preview, merge_preview, signature_content, split_preview
+from workbench.triage.bucket_text import duplicates, duplicates_preview, fold_preview, merge_preview, signature_content, split_preview
 from workbench.triage.dialogs import ConfirmDialog
 from workbench.triage.messages import BucketDetail, BucketsLoaded, Change
 from workbench.triage.pick_list import Head, Line, PickList
@@ -38,7 +38,8 @@ class BucketScreen(ModalScreen[str | None]):
 
     Findings of equal signature share a bucket. `space` marks, `tab` goes between buckets and members.
     `m` merges the marked buckets into the one under the cursor, `p` splits the marked members off, `d` makes members duplicates of the
-    leader; each is shown before it is done, and `u` takes it back. `enter` shows a bucket's findings in the list. `S` sorts.
+    leader (of all marked buckets; `*` marks all); each is shown before it is done, and `u` takes it back.
+    `enter` shows a bucket's findings in the list. `S` sorts.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -144,6 +145,10 @@ class BucketScreen(ModalScreen[str | None]):
         if event.source is self.list and event.key is not None:
             self.post_message(self.DetailWanted(event.key))
 
+    def on_pick_list_marks_changed(self) -> None:
+        """Say how many."""
+        self.say(self._said)
+
     def on_pick_list_opened(self, event: PickList.Opened) -> None:
         """To the findings of the bucket."""
         event.stop()
@@ -184,7 +189,11 @@ class BucketScreen(ModalScreen[str | None]):
         self._ask(split_preview(self.detail.bucket, chosen), Change("split", tuple(row.id for row in chosen)))
 
     def action_duplicates(self) -> None:
-        """Make members duplicates of the leader."""
+        """Make members duplicates of the leader; of every marked bucket, if some are marked."""
+        if self.list.targets():
+            marked = [self._buckets[b] for b in self.list.targets()]
+            self._ask(fold_preview(marked), Change("fold", tuple(b.id for b in marked)))
+            return
         if self.detail is None or self.detail.leader is None:
             return
         chosen, left = duplicates(self.detail.members, self.detail.bucket.leader, self.members.targets())

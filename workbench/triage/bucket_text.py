@@ -96,6 +96,15 @@ def duplicates_preview(leader: FindingRow, chosen: Sequence[FindingRow], left: S
     return "\n".join([*lines, "", "u takes it back."])
 
 
+def fold_preview(buckets: Sequence[BucketRow]) -> str:
+    """What calling the members of several buckets duplicates of their leaders would do."""
+    most = sum(b.members - 1 for b in buckets)
+    lines = [f"In {len(buckets)} bucket{'s' * (len(buckets) > 1)}, set all but the leader to duplicate?", ""]
+    lines += [f"{b.id}: leader {b.leader}, {b.members - 1} other{'s' * (b.members != 2)}  {b.title}" for b in buckets[:SHOWN]]
+    lines += [f"and {len(buckets) - SHOWN} more buckets"] if len(buckets) > SHOWN else []
+    return "\n".join([*lines, "", f"At most {most} findings; those reported, fixed or put aside are not touched. u takes it back."])
+
+
 def duplicates(members: Sequence[FindingRow], leader: int | None, marked: Sequence[int]) -> tuple[list[FindingRow], list[FindingRow]]:
     """(members that would become duplicates of the leader, members that would be left): the marked ones, else all but the leader."""
     asked = [row for row in members if row.id != leader and (not marked or row.id in marked)]

@@ -157,7 +157,7 @@ class BucketLoaded(Message):
 
 
 class Change(Message):
-    """A change that a person has confirmed. ``merge``: (into, others...); ``split``: findings; ``duplicates``: (original, findings...);
+    """A change that a person has confirmed. ``merge``: (into, others...); ``split``: findings; ``duplicates``: (original, findings...); ``fold``: buckets;
     ``stop``: (campaign,)."""
 
     def __init__(self, kind: str, ids: tuple[int, ...]) -> None:

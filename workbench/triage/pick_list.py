@@ -56,6 +56,7 @@ class PickList(ScrollView, can_focus=True):
         Binding("ctrl+d,pagedown", "half(1)", "Half a page down", show=False),
         Binding("ctrl+u,pageup", "half(-1)", "Half a page up", show=False),
         Binding("space", "mark", "Mark"),
+        Binding("asterisk", "mark_all", "Mark all", show=False),
         Binding("enter", "open", "Open", show=False),
     ]
 
@@ -65,6 +66,9 @@ class PickList(ScrollView, can_focus=True):
         def __init__(self, source: PickList, key: int | None) -> None:
             super().__init__()
             self.source, self.key = source, key
+
+    class MarksChanged(Message):
+        """Something was marked or unmarked."""
 
     class Opened(Message):
         """Enter, or a second click."""
@@ -150,6 +154,14 @@ class PickList(ScrollView, can_focus=True):
         if self.current is not None:
             self.marked ^= {self.current}
             self.action_move(1)
+            self.post_message(self.MarksChanged())
+
+    def action_mark_all(self) -> None:
+        """Mark all; when all are marked, unmark them."""
+        every = {line.key for line in self.lines}
+        self.marked = set() if every <= self.marked else every
+        self.refresh()
+        self.post_message(self.MarksChanged())
 
     def action_open(self) -> None:
         """Open the line under the cursor."""

@@ -89,6 +89,8 @@ class Views(Threads):
                 self._write(lambda: self.writer.split(event.ids))
             case "duplicates":
                 self._write(lambda: self.writer.duplicates(first, rest))
+            case "fold":
+                self._write(lambda: self.writer.fold(event.ids))
             case "stop":
                 self._write(lambda: self.writer.stop(first))
 

@@ -83,7 +83,7 @@ def _campaign(campaign: Campaign, rates: Sequence[float]) -> list[Content]:
     tests = max(1.0, _number(n, "tests"))
     lines = [
         _head(f"Campaign {campaign.id}"),
-        Content(f"  {campaign.state} since {_time(campaign.started)}, heard of {_time(campaign.updated)}  {_asked(campaign.settings)}"),
+        Content(f"  {campaign.state}, began {_time(campaign.started)}, heard of {_time(campaign.updated)}  {_asked(campaign.settings)}"),
         Content(
             f"  {n.get('tests', 0)} tests, {100 * _number(n, 'valid') / tests:.0f} % valid: {n.get('mismatches', 0)} mismatches, "
             f"{n.get('noise', 0)} noise, {n.get('errors', 0)} errors, {n.get('undecided', 0)} undecided"

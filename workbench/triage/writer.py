@@ -57,6 +57,12 @@ class Writer:
             changed = store.set_state(ids, State.DUPLICATE, actor=actor(), why="same bucket", duplicate_of=original)
         return f"{_count(changed)} set to duplicate of {original}; u takes it back"
 
+    def fold(self, buckets: Sequence[int]) -> str:
+        """In each bucket, call what is still to be decided a duplicate of the leader."""
+        with self._open() as store:
+            changed = store.fold(buckets, actor=actor(), why="same bucket")
+        return f"{_count(changed)} set to duplicate of their leaders; u takes it back"
+
     def stop(self, campaign: int) -> str:
         """Ask a campaign to stop."""
         with self._open() as store:

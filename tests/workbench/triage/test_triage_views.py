@@ -201,6 +201,23 @@ async def test_duplicates_of_the_leader_leave_what_is_put_aside(db: Path, until:
         await until(pilot, lambda: read(db, lambda s: s.finding(1).state) is State.NEW)
 
 
+async def test_d_folds_every_marked_bucket_in_one_undo_step(db: Path, until: Until) -> None:
+    with open_store(db) as store:
+        store.set_state([1], State.REPORTED, actor="other")
+        store.set_state([4, 5, 6], State.NOISE, actor="other")
+    app = TriageApp(db)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(app, pilot, until)
+        await pilot.press("asterisk", "d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        assert "In 14 buckets" in text(app, ".dialog-title")
+        await pilot.press("y")
+        await until(pilot, lambda: read(db, lambda s: s.count("state:duplicate")) == 23)
+        assert read(db, lambda s: (s.finding(2).duplicate_of, s.finding(1).state, s.finding(4).state)) == (3, State.REPORTED, State.NOISE)
+        await pilot.press("u")
+        await until(pilot, lambda: read(db, lambda s: s.count("state:duplicate")) == 0)
+
+
 async def test_enter_shows_the_findings_of_a_bucket(db: Path, until: Until) -> None:
     app = TriageApp(db)
     async with app.run_test(size=SIZE) as pilot:
