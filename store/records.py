@@ -333,6 +333,7 @@ class Verdict:
     seconds:     wall time of everything that led to it
     torch:       version that judged, with CPU capability and threads in ``machine``
     isolation:   layers that this machine lacks
+    ruled_out:   of a finding, what else it might have been and why it is not: one phrase each
     """
 
     outcome: Outcome
@@ -354,6 +355,7 @@ class Verdict:
     machine: Mapping[str, JSON] = field(default_factory=dict)
     isolation: tuple[str, ...] = ()
     file: str = ""
+    ruled_out: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -382,6 +384,7 @@ class Verdict:
             "torch": self.torch,
             "machine": dict(self.machine),
             "isolation": list(self.isolation),
+            "ruled_out": list(self.ruled_out),
         }
 
     @classmethod
@@ -407,6 +410,7 @@ class Verdict:
             machine=dict(data.get("machine", {})),
             isolation=tuple(data.get("isolation", ())),
             file=data.get("file", ""),
+            ruled_out=tuple(data.get("ruled_out", ())),
         )
 
 

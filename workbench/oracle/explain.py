@@ -10,6 +10,7 @@ from store.records import JSON, LADDER, NoiseKind, Stage
 from workbench.oracle.compare import Comparison, Disagreement, compare
 from workbench.oracle.dtypes import Mask
 from workbench.oracle.noise import (
+    FACTOR,
     Evidence,
     excuse_by_control,
     excuse_by_nudge,
@@ -17,6 +18,7 @@ from workbench.oracle.noise import (
     excuse_by_ties,
     excuse_by_vanishing,
     excuse_eagers_overflow,
+    furthest,
     out_of_reach,
     pinned_by,
 )
@@ -50,11 +52,30 @@ class Explained:
     """A comparison after the noise tests.
 
     patches: what the compiled run needed to be comparable (the same random stream); later runs of the ladder need it too
+    tried:   what the tests found where they left something unexplained, in order, a phrase each
     """
 
     comparison: Comparison
     evidence: Evidence = field(default_factory=Evidence)
     patches: Patches = field(default_factory=dict)
+    tried: list[str] = field(default_factory=list)
+
+
+def excluded(comparison: Comparison, shadow: Observation, pins: Mapping[str, Mask], *, large: bool) -> list[str]:
+    """What the tests that need no further run leave out, for what is still unexplained."""
+    told: list[str] = []
+    movable = [d for d in comparison.open if _wanted(d, large=large)]
+    if not movable:
+        return told
+    if shadow.facts.get("exact"):
+        told.append("rounding (every operator of the program is exact)")
+    elif all(d.path in pins for d in movable):
+        told.append("rounding (backend eager shows it and runs the same operators)")
+    elif (times := furthest(comparison, shadow)) is not None:
+        told.append(f"rounding (compiled is {times:.3g} times as far from float64 as eager around it; {FACTOR:g} would pass)")
+    if any(d.path in shadow.leaves and shadow.leaves[d.path].keys is not None for d in comparison.open):
+        told.append("a tie (the other index has another key)")
+    return told
 
 
 def _wanted(found: Disagreement, *, large: bool) -> bool:
@@ -87,7 +108,7 @@ class Explainer:
         """Every test in order. Needs a further compile only for random numbers and half types, and only while something is left."""
         result = Explained(compare(self._runs.eager(), compiled))
         if not result.comparison.equal:
-            self._in_eager(result.comparison, result.evidence)
+            self._in_eager(result.comparison, result.evidence, result.tried)
         if not result.comparison.equal and self._random_numbers(result):
             result = self._same_stream(result)
         if not result.comparison.equal and self._half_types():
@@ -108,34 +129,39 @@ class Explainer:
             self._in_eager(result.comparison, result.evidence)
         return result
 
-    def _in_eager(self, comparison: Comparison, evidence: Evidence) -> None:
+    def _in_eager(self, comparison: Comparison, evidence: Evidence, tried: list[str] | None = None) -> None:
         """Control runs, rounding by the shadow, ties, rounding by nudge: nothing of it compiles."""
+        told = tried if tried is not None else []
         self._controls(comparison, evidence)
+        told.append("an eager that is not reproducible, uninitialised memory (eager repeated with other bytes in fresh memory)")
         if not any(d.movable for d in comparison.open):
             return
         shadow = self._runs.shadow()
         if shadow.outcome != "returned":
             return
         pins = self._pinned()
-        excuse_by_shadow(comparison, shadow, pins, evidence)
-        excuse_by_ties(comparison, shadow, pins, evidence)
-        if shadow.facts.get("exact"):
-            return
-        self._nudge(comparison, shadow, pins, evidence)
-
-    def _nudge(self, comparison: Comparison, shadow: Observation, pins: dict[str, Mask], evidence: Evidence) -> None:
-        """Leaves of ordinary size first: where they decide, gradients of some hundred MB need not be looked at."""
-        eager = self._runs.eager()
-        for large in (False, True):
-            nudged: list[Observation] = []
-            for batch in range(len(NUDGE_BATCHES)):
-                if not any(_wanted(d, large=large) for d in comparison.open):
-                    break
-                if nudged and _costly(shadow) and _smooth(shadow) and out_of_reach(comparison, eager, nudged):
-                    break
-                nudged += self._runs.nudged(batch, large=large)
-                excuse_by_nudge(comparison, eager, nudged, pins, evidence)
+        for large in (False, True):  # where ordinary leaves decide, gradients of some hundred MB need not be looked at
+            excuse_by_shadow(comparison, shadow, pins, evidence, large=large)
+            excuse_by_ties(comparison, shadow, pins, evidence)
+            told += [phrase for phrase in excluded(comparison, shadow, pins, large=large) if phrase not in told]
+            seeds = 0 if shadow.facts.get("exact") else self._nudge(comparison, shadow, pins, evidence, large=large)
+            if seeds and not comparison.equal:
+                told.append(f"rounding on the way ({seeds} eager runs with every rounded step nudged do not reach it)")
             comparison.set_aside(LARGE)
+
+    def _nudge(self, comparison: Comparison, shadow: Observation, pins: dict[str, Mask], evidence: Evidence, *, large: bool) -> int:
+        """How many seeds ran. Stops when nothing is left, and where more of what is costly cannot help."""
+        nudged: list[Observation] = []
+        seeds = 0
+        for batch, more in enumerate(NUDGE_BATCHES):
+            if not any(_wanted(d, large=large) for d in comparison.open):
+                break
+            if nudged and _costly(shadow) and _smooth(shadow) and out_of_reach(comparison, self._runs.eager(), nudged):
+                break
+            nudged += self._runs.nudged(batch, large=large)
+            excuse_by_nudge(comparison, self._runs.eager(), nudged, pins, evidence)
+            seeds += len(more)
+        return seeds
 
     def _controls(self, comparison: Comparison, evidence: Evidence) -> None:
         eager = self._runs.eager()
@@ -168,7 +194,8 @@ class Explainer:
         """Compiled again with eager's random numbers: what differs then is real, the rest was another stream."""
         same = Explained(compare(self._runs.eager(), self._runs.compiled(patches=SAME_STREAM)), patches=SAME_STREAM)
         if not same.comparison.equal:
-            self._in_eager(same.comparison, same.evidence)
+            self._in_eager(same.comparison, same.evidence, same.tried)
+            same.tried.append("another random stream (compiled again with eager's random numbers)")
         excuse_by_vanishing(result.comparison, same.comparison, NoiseKind.RANDOM_STREAM, {}, result.evidence)
         if same.comparison.equal:
             result.patches = SAME_STREAM
@@ -191,5 +218,6 @@ class Explainer:
             if not other.equal:
                 self._in_eager(other, Evidence())
             excuse_by_vanishing(result.comparison, other, NoiseKind.LOW_PRECISION, self._pinned(), result.evidence)
+            result.tried.append("wider intermediates of half types (compiled again with emulate_precision_casts)")
         if any(d.left is not None for d in result.comparison.open):
             excuse_eagers_overflow(result.comparison, self._runs.shadow(), self._pinned(), result.evidence)

@@ -17,7 +17,7 @@ from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
 from workbench.oracle.script import examine_script
 from workbench.oracle.warn import warnings_of
 
-VERSION = 5
+VERSION = 6
 """Counts every change that can change a verdict; part of the memo's key."""
 MOST_DIFFERENCES = 64
 SHARE = 16
@@ -131,7 +131,8 @@ class _Examination:
             ladder = self._climb(same_silence(self._runs), Outcome.MISMATCH)
             reason = f"eager raises {_named(eager.exception)}, compiled runs"
             told = Difference("exception", Symptom.MISSING_ERROR, change="missing_error", detail=reason)
-            return self._finding(Outcome.MISMATCH, reason, (Symptom.MISSING_ERROR,), (told,), ladder)
+            found = self._finding(Outcome.MISMATCH, reason, (Symptom.MISSING_ERROR,), (told,), ladder)
+            return replace(found, ruled_out=("an eager that raises by chance (it raises alike in two runs)",))
         if _class(eager.exception) == _class(compiled.exception):
             return _invalid(eager, self._configuration)
         assert compiled.exception is not None
@@ -168,6 +169,8 @@ class _Examination:
         differences = self._differences(comparison)
         symptoms = _symptoms(comparison.open)
         found = self._finding(Outcome.MISMATCH, _reason(comparison.open, differences), symptoms, differences, ladder, comparison)
+        chance = ("a chance result (compiled twice)",) if self._demand.confirm else ()
+        found = replace(found, ruled_out=(*explained.tried, *chance))
         return self._with_guilty(found, comparison, explained.patches)
 
     def _with_guilty(self, found: Verdict, comparison: Comparison, patches: Patches) -> Verdict:

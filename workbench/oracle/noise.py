@@ -64,8 +64,11 @@ def excuse_by_control(comparison: Comparison, control: Comparison, kind: NoiseKi
             evidence.add(kind, elements=sum(found.excused.values()) - before)
 
 
-def excuse_by_shadow(comparison: Comparison, shadow: Observation, pins: Pins, evidence: Evidence) -> None:
-    """Rounding: compiled is not clearly further from the float64 shadow than eager (F1). Finite elements of non-double leaves only."""
+def excuse_by_shadow(comparison: Comparison, shadow: Observation, pins: Pins, evidence: Evidence, *, large: bool = False) -> None:
+    """Rounding: compiled is not clearly further from the float64 shadow than eager (F1). Finite elements of non-double leaves only.
+
+    ``large``: of leaves of more than ``LARGE`` elements, else of the others
+    """
     for found in comparison.open:
         leaf = shadow.leaves.get(found.path)
         if leaf is None or not _has_floats(found) or is_double(leaf.dtype):
@@ -74,7 +77,7 @@ def excuse_by_shadow(comparison: Comparison, shadow: Observation, pins: Pins, ev
         assert found.compiled is not None
         image = leaf.shadow
         left = found.left
-        if image is None or left is None or image.shape != found.eager.shape:
+        if image is None or left is None or image.shape != found.eager.shape or (left.size > LARGE) is not large:
             continue
         truth, eager, compiled = _reals(image), _reals(found.eager.array), _reals(found.compiled.array)
         able = left & np.isfinite(truth) & np.isfinite(eager) & np.isfinite(compiled) & ~_pinned(pins, found, left)
@@ -107,6 +110,24 @@ def allowed_error(truth: Floats, eager: Floats, wanted: Mask, dtype: str) -> Flo
         part = slice(begin, begin + (1 << 16))
         local[part] = np.sqrt(squares[starts[part, None] + np.arange(width)].mean(axis=1))
     return np.asarray(np.maximum(np.maximum(errors[asked], local), ulp(truth.ravel()[asked], dtype)))
+
+
+def furthest(comparison: Comparison, shadow: Observation) -> float | None:
+    """The largest error of an unexplained element in units of what eager has around it; None where the shadow says nothing."""
+    times = []
+    for found in comparison.open:
+        leaf = shadow.leaves.get(found.path)
+        if leaf is None or leaf.shadow is None or found.left is None or not _has_floats(found) or is_double(leaf.dtype):
+            continue
+        assert found.eager is not None
+        assert found.compiled is not None
+        if leaf.shadow.shape != found.eager.shape or found.left.size > LARGE:
+            continue
+        truth, eager, compiled = _reals(leaf.shadow), _reals(found.eager.array), _reals(found.compiled.array)
+        able = found.left & np.isfinite(truth) & np.isfinite(eager) & np.isfinite(compiled)
+        if able.any():
+            times.append(float((np.abs(compiled[able] - truth[able]) / allowed_error(truth, eager, able, found.eager.dtype)).max()))
+    return max(times, default=None)
 
 
 def excuse_eagers_overflow(comparison: Comparison, shadow: Observation, pins: Pins, evidence: Evidence) -> None:

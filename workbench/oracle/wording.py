@@ -74,7 +74,8 @@ def _difference(difference: Difference) -> Iterator[str]:
         far.append(f"rel {difference.max_rel:.3g}")
     if difference.max_ulp is not None:
         far.append(f"{difference.max_ulp:.3g} ulp")
-    parts = [p for p in (kind, counted, ", ".join(far), difference.detail) if p]
+    detail = difference.detail.strip().partition("\n")[0]
+    parts = [p for p in (kind, counted, ", ".join(far), detail) if p]
     yield f"  {difference.path}  {difference.symptom.value}: {'; '.join(parts)}"
     for element in difference.elements[:SHOWN_ELEMENTS]:
         place = f"[{', '.join(str(n) for n in element.index)}]"
@@ -103,8 +104,8 @@ def _stage(verdict: Verdict) -> Iterator[str]:
 
 
 def _ruled_out(verdict: Verdict) -> Iterator[str]:
-    if verdict.outcome is Outcome.MISMATCH:
-        yield "  ruled out: an eager that is not reproducible, uninitialised memory, rounding (float64 shadow, 24 nudged runs), ties, a chance result"
+    for number, told in enumerate(verdict.ruled_out):
+        yield f"  {'' if number else 'ruled out:':<10} {told}"
 
 
 def _size(shape: tuple[int, ...]) -> int:
