@@ -35,11 +35,15 @@ class Written:
 
 @dataclass(slots=True)
 class Author:
-    """Writes mutants. ``known``: identities of earlier answers, so that none is judged twice."""
+    """Writes mutants. ``known``: identities of earlier answers, so that none is judged twice.
+
+    block: answers end with their first block; given up for a model that thinks aloud, whose thoughts hold blocks too
+    """
 
     caller: Caller
     runner: Runner
     known: set[str] = field(default_factory=set)
+    block: bool = True
 
     def write(self, characteristic: Characteristic, seed: Seed, *, sample: int, tried: Sequence[str] = ()) -> Written:
         """A mutant of ``seed`` that has the characteristic, or why there is none. LLMError when the endpoint brings no answer."""
@@ -56,6 +60,8 @@ class Author:
             calls.append(self.caller.keep(reply, found.outcome, detail, seed=seed.name, characteristic=characteristic.id, parent=parent))
             if found.outcome == "truncated" and more == 1:
                 more = 2
+            elif self.block and found.outcome in ("empty", "fence") and _thinks(reply.answer.text):
+                self.block = False
             elif found.outcome in gates.REPAIRABLE and prompt_turns(prompt) < REPAIRS:
                 purpose, prompt = "repair", prompt.then(f"```python\n{found.source.strip()}\n```", "repair", problem=found.problem)
             else:
@@ -70,7 +76,7 @@ class Author:
         self, prompt: prompts.Prompt, purpose: str, sample: int, more: int, seed: Seed, characteristic: Characteristic, calls: Sequence[int]
     ) -> Reply:
         try:
-            return self.caller.ask(prompt, purpose, sample=sample, more=more)
+            return self.caller.ask(prompt, purpose, sample=sample, more=more, block=self.block)
         except LLMError as error:
             parent = calls[-1] if calls else None
             self.caller.failed(prompt, purpose, error, seed=seed.name, characteristic=characteristic.id, parent=parent)
@@ -80,6 +86,11 @@ class Author:
         """The seed, the example and all earlier answers."""
         example = [gates.identity(Program(text)) for text in (characteristic.before, characteristic.after)]
         return {gates.identity(seed), *example, *self.known}
+
+
+def _thinks(text: str) -> bool:
+    """Whether an answer ended inside the model's thoughts; some servers keep those to themselves, and nothing is left."""
+    return not text.strip() or "<think" in text.lower()
 
 
 def prompt_turns(prompt: prompts.Prompt) -> int:

@@ -22,10 +22,14 @@ MAX_TOKENS = 1024
 """Completion tokens of an answer; one that is cut off is asked for once more with twice as many."""
 
 
+CLOSED = "\n```\n"
+"""Where the answer to a request for one block ends; small models talk on for ever behind it."""
+
+
 class Asker(Protocol):
     """What answers: a ``Client``."""
 
-    def complete(self, messages: tuple[Mapping[str, str], ...], model: str, parameters: Mapping[str, float | int]) -> Answer: ...
+    def complete(self, messages: tuple[Mapping[str, str], ...], model: str, parameters: Mapping[str, JSON]) -> Answer: ...
 
     def models(self) -> list[str]: ...
 
@@ -84,12 +88,17 @@ class Caller:
             )
         self.model = names[0]
 
-    def ask(self, prompt: Prompt, purpose: str, *, sample: int, temperature: float = TEMPERATURE, more: int = 1) -> Reply:
-        """One answer, from the store when the same was asked before. ``sample`` tells answers to one prompt apart; ``more`` multiplies the length.
+    def ask(
+        self, prompt: Prompt, purpose: str, *, sample: int, temperature: float = TEMPERATURE, more: int = 1, block: bool = False
+    ) -> Reply:
+        """One answer, from the store when the same was asked before. ``sample`` tells answers to one prompt apart; ``more`` multiplies the length;
+        ``block``: nothing is wanted behind the first block.
 
         LLMError when there is none; ``failed`` keeps it.
         """
-        parameters: dict[str, float | int] = {"temperature": temperature, "max_tokens": self.max_tokens * more, "seed": sample}
+        parameters: dict[str, JSON] = {"temperature": temperature, "max_tokens": self.max_tokens * more, "seed": sample}
+        if block:
+            parameters["stop"] = [CLOSED]
         key = digest_of(prompt, self.model, parameters)
         kept = self.store.answered_llm_call(key)
         if kept is not None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from store.records import JSON
 from workbench.llm import secret
 from workbench.llm.endpoint import Endpoint
 from workbench.llm.errors import LLMError
@@ -64,8 +65,8 @@ class Client:
             raise self._malformed("its list of models", page)
         return [str(getattr(m, "id", "")) for m in data]
 
-    def complete(self, messages: Sequence[Message], model: str, parameters: Mapping[str, float | int]) -> Answer:
-        """One answer. ``parameters``: ``temperature max_tokens seed``; those that the endpoint refuses are left out from then on."""
+    def complete(self, messages: Sequence[Message], model: str, parameters: Mapping[str, JSON]) -> Answer:
+        """One answer. ``parameters``: ``temperature max_tokens seed stop``; those that the endpoint refuses are left out from then on."""
         started = time.monotonic()
         tries = 0
         payload: Any = [dict(m) for m in messages]
@@ -101,11 +102,11 @@ class Client:
             client: openai.OpenAI = self._made
             return client
 
-    def _accepted(self, parameters: Mapping[str, float | int]) -> dict[str, float | int]:
+    def _accepted(self, parameters: Mapping[str, JSON]) -> dict[str, JSON]:
         """The parameters under the names this endpoint takes them by."""
         return {self._refused.get(k, k): v for k, v in parameters.items() if self._refused.get(k, k)}
 
-    def _adapt(self, error: LLMError, sent: Mapping[str, float | int]) -> bool:
+    def _adapt(self, error: LLMError, sent: Mapping[str, JSON]) -> bool:
         """Leave out, or name otherwise, the parameter that was refused; False when it was none of ours."""
         named = error.hint
         if named == "max_tokens" and named in sent:

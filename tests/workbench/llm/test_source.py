@@ -205,6 +205,16 @@ def test_recorded_campaign_is_replayed_offline_question_by_question(tmp_path):
     assert [(c.key, c.seed, c.outcome) for c in again[:20]] == [(c.key, c.seed, c.outcome) for c in first[:20]]
 
 
+@pytest.mark.parametrize("thought", ["<think>\nperhaps\n```python\nx = 1", ""])
+def test_model_that_thinks_aloud_is_not_cut_at_the_first_block(tmp_path, thought):
+    good = numbered()
+    with serving(lambda request: completion(thought) if "stop" in request else good(request)) as server:
+        *_, calls = campaign(tmp_path / "s.db", server.url, tests=3, strategy="llm", said=[])
+    assert [c.outcome for c in calls[:4]] == ["empty" if not thought else "fence", "valid", "valid", "valid"]
+    assert server.asked[0]["messages"] == server.asked[1]["messages"]
+    assert server.asked[0]["stop"] == ["\n```\n"]
+
+
 def test_what_was_tried_is_told_so_that_it_is_not_tried_again(tmp_path):
     with serving(numbered()) as server:
         campaign(tmp_path / "s.db", server.url, tests=60, strategy="llm", said=[])
