@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from reducers.oracle import Candidate, Journal, Judgement, Kind, MemoryJournal
 from reducers.reduction import Reduction, Unreproducible, reduce
+from reducers.scripts import as_harness
 from reducers.search import Budget, Progress
 from reducers.tree import statements
 from store.records import JSON, LADDER, Configuration, Outcome, Program, Signature, Stage, Symptom, Verdict, canonical
@@ -190,7 +191,7 @@ class Reducer:
         def stranger(candidate: Candidate, judgement: Judgement) -> None:
             strange.setdefault(judgement.fingerprint, candidate)
 
-        start = Candidate(write_block(program.source, Configuration()), program.configuration)
+        start, asked = _start(program, before, oracle)
         try:
             done = reduce(
                 start,
@@ -202,8 +203,9 @@ class Reducer:
                 watch=watch,
                 stopped=self.stopped,
                 stranger=stranger,
-                first=_first(bug, before) if backend == before.configuration.backend and not bug.guilty else None,
+                first=_first(bug, before) if backend == program.configuration.backend and not asked and not bug.guilty else None,
             )
+            done = replace(done, progress=replace(done.progress, calls=done.progress.calls + asked))
         except Unreproducible as error:
             raise NotAFindingError(f"{program.name}: {backend} alone does not show it: {error}", "run workbench check on it") from error
         return replace(self._finished(program, judge, oracle, before, bug, done, strange), votes=votes)
@@ -252,6 +254,24 @@ class Reducer:
             if bug_of(verdict) is not None:
                 found.append(Stranger(program, verdict))
         return tuple(found)
+
+
+def _start(program: Program, before: Verdict, oracle: BugOracle) -> tuple[Candidate, int]:
+    """Where a reduction starts, and how many candidates were judged to find that out: a script goes on in harness form where that shows the
+    same bug, its first differing call as the script compiles it.
+    """
+    plain = write_block(program.source, Configuration())
+    if not before.calls:
+        return Candidate(plain, program.configuration), 0
+    call = next((c for c in before.calls if bug_of(c) is not None), before)
+    configuration = call.configuration.with_(backend=program.configuration.backend)
+    whole = Candidate(plain, program.configuration)
+    texts = [*as_harness(plain), *(oracle.flatten(whole) if oracle.flattens else ())]
+    for asked, text in enumerate(texts, 1):
+        candidate = Candidate(text, configuration)
+        if oracle.judge(candidate, lambda: False).kind is Kind.SAME:
+            return candidate, asked
+    return whole, len(texts)
 
 
 def _seen(judge: Judge, program: Program) -> tuple[Verdict, tuple[int, int]]:

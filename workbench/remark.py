@@ -42,6 +42,8 @@ def sentence(difference: Difference, compiled: str) -> str:
         return f"{place(match[1])} and {place(match[2])} share memory {one} and {other}"
     if match := re.fullmatch(r"(?:value: )?eager (.+), compiled (.+)", detail):
         return f"{where} is {match[1]} in eager and {match[2]} {compiled}"
+    if match := re.fullmatch(r"(?:(.+) |)only in (eager|compiled)(;.*| and \d+ more|)", detail):
+        return f"{where} has {match[1] or 'something'} only {'in eager' if match[2] == 'eager' else compiled}"
     return f"{where} differs: {detail}" if detail else f"{where} differs"
 
 

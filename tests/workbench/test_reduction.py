@@ -52,6 +52,56 @@ def get_inputs():
 """
 """A planted wrong branch that loses a NaN: shows at backend ``eager``, so that it costs no compile."""
 
+SCRIPT = """import torch
+
+
+@torch.compile(backend="eager")
+def f(x, scale):
+    if torch.compiler.is_compiling():
+        a = torch.where(x > 0, x, 0.0)
+    else:
+        a = x.clamp(min=0)
+    b = a * scale
+    return b, b.sum()
+
+
+if __name__ == "__main__":
+    data = torch.tensor([1.0, float("nan"), -1.0])
+    out, total = f(data, 2)
+    print(total)
+"""
+
+HIDDEN = """import torch
+
+
+def main():
+    def loss(c, a, b):
+        return torch.addmm(c, a * float("nan"), b, alpha=0.0).sin()
+
+    compiled = torch.compile(loss, backend="aot_eager_decomp_partition")
+    print(compiled(torch.zeros(4), torch.randn(1, 4), torch.randn(4, 4)))
+
+
+main()
+"""
+"""A live mismatch of torch 2.13.0 in a script whose compiled call is not at its top level: only its graph can be had."""
+
+FLICKERS = """import time
+
+import torch
+
+
+def fn(x):
+    if torch.compiler.is_compiling() and time.time_ns() // 100_000 % 4:
+        return x.sin() + 1
+    return x.sin()
+
+
+def get_inputs():
+    return [torch.ones(3)]
+"""
+"""Wrong in three of four compilations: what the clock says is read while Dynamo traces."""
+
 AGREES = "import torch\n\n\ndef fn(x):\n    return x + 1\n\n\ndef get_inputs():\n    return [torch.ones(2)]\n"
 
 
@@ -100,6 +150,23 @@ class TestWithTorch:
         assert one.program == two.program
         assert one.ended == two.ended == "budget"
 
+    @pytest.mark.parametrize("script", [SCRIPT, HIDDEN], ids=["called at the top level", "called inside a function"])
+    def test_a_script_goes_in_and_harness_form_comes_out(self, pool, script):
+        reduced = Reducer(pool).run(parse_program(script, "script.py"))
+        assert reduced.before.calls
+        assert reduced.ended == "complete"
+        assert "def fn(" in reduced.program.source
+        assert "def get_inputs():" in reduced.program.source
+        assert "torch.compile(" not in reduced.program.source
+        assert reduced.after.stage is reduced.before.stage
+        assert statements(reduced.program.source) <= 2
+
+    def test_a_bug_that_comes_and_goes_is_voted_on_and_the_result_says_so(self, pool):
+        reduced = Reducer(pool, budget=Budget(calls=12)).run(parse_program(FLICKERS, "flickers.py"))
+        assert reduced.votes in ((1, 1), (1, 5), (2, 5))  # (1, 1): two compilations happened to agree
+        assert reduced.statistics()["votes"] == list(reduced.votes)
+        assert "is_compiling" in reduced.program.source
+
     def test_a_program_that_agrees_is_refused_with_one_line(self, pool):
         with pytest.raises(NotAFindingError, match="nothing to reduce: agree"):
             Reducer(pool).run(parse_program(AGREES, "agrees.py"))
@@ -112,7 +179,7 @@ class TestWithTorch:
         assert first.after.stage is Stage.DYNAMO
         assert Symptom.NAN in first.after.symptoms
         assert first.program.configuration == Configuration()
-        assert first.program.source.startswith("# the result[0] is nan in eager, 0 with inductor\nimport torch\n")
+        assert first.program.source.startswith("# Element [0] of the result is nan in eager and 0 when compiled.\nimport torch\n")
         assert statements(first.program.source) <= 2
         assert first.progress.calls <= 60
         assert first.certified == (3, 3)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,20 +28,22 @@ ACTOR = "minimize"
 
 @dataclass(slots=True)
 class Target:
-    """Something to reduce: a finding's id, or a file; and what became of it."""
+    """Something to reduce: a finding's id, or a file; and what became of it. ``test``: of a test file only this test."""
 
     finding: int | None = None
     file: Path | None = None
+    test: str = ""
     reduced: Reduced | None = None
     error: WorkbenchError | None = None
 
     @property
     def name(self) -> str:
-        return str(self.file) if self.file is not None else f"#{self.finding}"
+        file = f"{self.file}::{self.test}" if self.test else str(self.file)
+        return file if self.file is not None else f"#{self.finding}"
 
 
 @click.command(name="minimize", short_help="Shrink findings or files to a minimal repro of the same bug.")
-@click.argument("targets", nargs=-1, metavar="[ID|FILE]...")
+@click.argument("targets", nargs=-1, metavar="[ID|FILE|FILE::TEST]...")
 @click.option("--all", "everything", is_flag=True, help="Every finding of the store that is not reduced yet.")
 @jobs_option
 @click.option("--budget", type=click.IntRange(1), metavar="CALLS", help="Oracle calls for each at most; the best so far is kept.")
@@ -99,7 +101,8 @@ def _targets(names: tuple[str, ...], *, everything: bool, db: str | None) -> lis
         if name.lstrip("#").isdigit() and not Path(name).exists():
             found.append(Target(finding=int(name.lstrip("#"))))
         else:
-            found.append(Target(file=Path(name)))
+            file, _, test = name.partition("::")
+            found.append(Target(file=Path(file), test=test))
     if everything:
         from store import open_store
 
@@ -174,14 +177,14 @@ class _Runs:
 
         assert target.file is not None
         program = read_program(target.file)
-        setting = Setting("own", str(target.file.resolve().parent))
+        if target.test:
+            program = replace(program, name=target.name)
+        setting = Setting("own", str(target.file.resolve().parent), test=target.test)
         cold = partial(certify, python=self.python, setting=setting) if self.certify else None
         reducer = Reducer(self.pool, setting, self._workers(), self.budget, cold, self.stop.is_set)
         return reducer.run(program, watch=partial(self.watch, target))
 
     def _finding(self, target: Target) -> Reduced | None:
-        from dataclasses import replace
-
         assert self.batch is not None
         assert target.finding is not None
         batch = replace(self.batch, watch=lambda finding, progress: self.watch(target, progress))
@@ -191,8 +194,6 @@ class _Runs:
 
     def _leased(self, batch: Batch, target: Target) -> Reduced | None:
         """With --all: the next queued reduction, under a lease, so that several batches share the work; None when others have them all."""
-        from dataclasses import replace
-
         from workbench.batch import LEASE_SECONDS, held, worker_name
 
         name = worker_name(threading.get_ident())
@@ -216,7 +217,7 @@ class _Runs:
 def _document(target: Target) -> dict[str, JSON]:
     from workbench.reduction import summary
 
-    name: int | str = target.finding if target.finding is not None else str(target.file)
+    name: int | str = target.finding if target.finding is not None else target.name
     if target.reduced is not None:
         return summary(target.reduced, name)
     keys = ("verdict_before", "verdict_after", "source", "config", "oracle_calls", "compiles", "seconds")
@@ -232,13 +233,16 @@ def _write(path: Path, text: str) -> None:
 
 
 def _print(targets: list[Target], output: Path | None) -> None:
-    """The program of a single target on stdout, unless it was written to a file; the table of numbers on stderr."""
-    if len(targets) == 1 and targets[0].reduced is not None and output is None:
-        click.echo(targets[0].reduced.program.source, nl=False)
+    """The program of a single target on stdout, unless it was written to a file, and its numbers on stderr; a table of several on stdout."""
+    if len(targets) > 1:
+        from workbench.commands.reductions import summary_table
+
+        click.echo(summary_table([_document(t) for t in targets if t.reduced is not None or t.error is not None]))
+        return
     for target in targets:
-        if target.error is not None and len(targets) > 1:
-            click.echo(f"{target.name}: {target.error.message}", err=True)
-        elif target.reduced is not None:
+        if target.reduced is not None and output is None:
+            click.echo(target.reduced.program.source, nl=False)
+        if target.reduced is not None:
             click.echo(_line(target), err=True)
 
 
@@ -249,7 +253,9 @@ def _line(target: Target) -> str:
     cold = f", {done.certified[0]} of {done.certified[1]} cold runs" if done.certified[1] else ""
     ended = "" if done.ended == "complete" else f" ({done.ended}: best so far)"
     sizes = f"{p.statements_before} -> {p.statements} statements, {p.bytes_before} -> {len(done.program.source)} bytes"
-    return f"{target.name}: {sizes}, {p.calls} oracle calls, {p.compiles} compiles, {p.seconds:.0f} s{cold}{ended}"
+    flaky = f", flaky: {done.votes[0]} of {done.votes[1]} judgements" if done.votes != (1, 1) else ""
+    others = f", {len(done.strangers)} other failures met" if done.strangers else ""
+    return f"{target.name}: {sizes}, {p.calls} oracle calls, {p.compiles} compiles, {p.seconds:.0f} s{cold}{flaky}{others}{ended}"
 
 
 @contextmanager

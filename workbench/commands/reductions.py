@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from reducers.search import Progress
+    from store.records import JSON
 
 ROWS = 20
 """Reductions shown at once; the ones that moved last."""
@@ -37,6 +38,35 @@ def live_table(names: Sequence[str] = (), *, quiet: bool) -> Iterator[Callable[[
                 live.update(_table(rows))
 
         yield update
+
+
+COLUMNS = ("finding", "statements", "calls", "compiles", "seconds", "cold", "ended")
+
+
+def summary_table(entries: Sequence[Mapping[str, JSON]]) -> str:
+    """The end of a batch, one line a reduction (entries of ``minimize --json``): sizes, costs, cold runs, how it ended; a last line of sums."""
+    rows = [COLUMNS, *(_cells(e) for e in entries)]
+    done = [e for e in entries if not e.get("error")]
+    if len(done) > 1:
+        costs = (f"{sum(e['oracle_calls'] for e in done)}", f"{sum(e['compiles'] for e in done)}", f"{sum(e['seconds'] for e in done):.0f}")
+        sizes = f"{sum(e['statements_before'] for e in done)} -> {sum(e['statements_after'] for e in done)}"
+        rows.append((f"{len(done)} reduced", sizes, *costs, "", ""))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS))]
+    return "\n".join("  ".join(_aligned(cell, width, i) for i, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in rows)
+
+
+def _cells(entry: Mapping[str, JSON]) -> tuple[str, ...]:
+    name = f"#{entry['finding']}" if isinstance(entry["finding"], int) else str(entry["finding"])
+    if entry.get("error"):
+        return (name, "", "", "", "", "", f"failed: {entry['error']}")
+    n, m = entry["certified"]
+    sizes = f"{entry['statements_before']} -> {entry['statements_after']}"
+    costs = (str(entry["oracle_calls"]), str(entry["compiles"]), f"{entry['seconds']:.0f}")
+    return (name, sizes, *costs, f"{n}/{m}" if m else "", str(entry["ended"]))
+
+
+def _aligned(cell: str, width: int, column: int) -> str:
+    return cell.ljust(width) if column in (0, 6) else cell.rjust(width)
 
 
 def _table(rows: dict[str, Progress | None]) -> Table:

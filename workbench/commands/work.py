@@ -32,7 +32,7 @@ def command(*, jobs: int, watch: bool, once: bool, python: str | None, db: str |
     """
     from store import open_store
     from workbench.batch import Batch
-    from workbench.commands.reductions import live_table
+    from workbench.commands.reductions import live_table, summary_table
     from workbench.servers import Pool
 
     count = 1 if once else jobs
@@ -41,6 +41,9 @@ def command(*, jobs: int, watch: bool, once: bool, python: str | None, db: str |
         batch = Batch(store, pool, python, watch=lambda i, p: update(f"#{i}", p), stopped=stop.is_set)
         crew = _Crew(batch, stop, watch=watch, once=once, quiet=as_json)
         interrupted = crew.run(count)
+    reductions = [d for d in crew.done if d["kind"] == "reduce"]
+    if len(reductions) > 1 and not as_json:
+        click.echo(summary_table(reductions))
     if as_json:
         emit(crew.done)
     elif not crew.done:

@@ -34,7 +34,7 @@ WANTED = (
 
 def answer(request: Request) -> tuple[dict[str, Any], bytes] | None:
     """The result of a run, shadow or nudge request on a script; None when the file is none and has to be taken in harness form."""
-    if request.action not in ("run", "shadow", "nudge") or not (request.options.get("test") or _may_be_script(request.source)):
+    if request.action not in ("run", "shadow", "nudge") or not (request.options.get("test") or may_be_script(request.source)):
         return None
     try:
         return _nudged(request) if request.action == "nudge" else _recorded(request)
@@ -42,7 +42,8 @@ def answer(request: Request) -> tuple[dict[str, Any], bytes] | None:
         return result(Execution(error=error), request)
 
 
-def _may_be_script(source: str) -> bool:
+def may_be_script(source: str) -> bool:
+    """Whether a text lacks what a program in harness form has; only its execution says for sure."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
