@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from store.records import JSON, canonical
+from store.records import JSON, State, canonical
 from store.rows import Event
 
 IMPORTED = "imported"
@@ -46,10 +46,33 @@ def newest(history: Iterable[Event]) -> Decisions:
     for event in sorted(history, key=lambda e: (e.at, identity(e))):
         if event.kind == IMPORTED and event.undoes is None:
             continue
-        columns.update({name: event.after[name] for name in COLUMNS if name in event.after})
+        if event.kind == "created":
+            continue  # that somebody found it too says nothing against what was decided
+        told = {name: event.after[name] for name in COLUMNS if name in event.after}
+        if _automatic(event) and columns.get("state", State.NEW) not in _FROM[event.after["state"]]:
+            del told["state"]
+        columns.update(told)
         labels.update(dict.fromkeys(event.before.get("labels", ()), False))
         labels.update(dict.fromkeys(event.after.get("labels", ()), True))
     return Decisions(columns, labels)
+
+
+_FROM: Mapping[str, frozenset[str]] = {
+    State.CONFIRMED: frozenset({State.NEW, State.FLAKY}),
+    State.FLAKY: frozenset({State.NEW, State.FLAKY}),
+    State.REGRESSED: frozenset({State.FIXED}),
+}
+"""From where a state changes by itself (``states.verified``, ``states.seen_again``); what a person decided elsewhere is not overruled."""
+
+
+def _automatic(event: Event) -> bool:
+    """Whether cold runs or another sighting changed the state, and no person."""
+    state = event.after.get("state")
+    return (
+        state in _FROM
+        and event.undoes is None
+        and ("verified_runs" in event.after or (state == State.REGRESSED and set(event.after) == {"state"}))
+    )
 
 
 def _portable(values: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -146,6 +146,31 @@ def test_the_later_decision_holds_and_both_stand_in_the_history(ann, bob, make):
         assert {e.why for e in store.events(1) if e.kind == "state"} == {"ties", "real"}
 
 
+def test_that_somebody_else_found_or_verified_it_later_overrules_no_decision(ann, bob, make):
+    for number in range(2):
+        ann.add_finding(**make(f"return x * {number}"))
+    ann.set_state([1], State.NOISE, actor="ann")
+    for number in range(2):
+        bob.add_finding(**make(f"return x * {number}"))  # later, and new there
+        bob.save_verified(number + 1, 3, 3)
+    ann.merge(bob, actor="ann")
+    assert [ann.finding(i).state for i in (1, 2)] == [State.NOISE, State.CONFIRMED]
+    assert ann.finding(1).verified == (3, 3)
+    bob.merge(ann, actor="bob")
+    assert told(bob) == told(ann)
+
+
+def test_seen_again_elsewhere_regresses_what_was_fixed_and_nothing_else(ann, bob, make):
+    for store in (ann, bob):
+        store.add_finding(**make())
+    bob.set_state([1], State.FIXED, actor="bob", torch="2.13.0")
+    ann.merge(bob, actor="ann")
+    assert ann.finding(1).state is State.FIXED
+    bob.add_finding(**make(torch="2.14.0"))
+    ann.merge(bob, actor="ann")
+    assert ann.finding(1).state is State.REGRESSED
+
+
 def test_an_earlier_decision_that_was_imported_late_does_not_beat_a_later_one(ann, bob, tmp_path, make):
     for store in (ann, bob):
         store.add_finding(**make())
@@ -332,7 +357,7 @@ def test_a_failed_import_leaves_nothing_behind(ann, bob, make, monkeypatch):
 ACTIONS = st.lists(
     st.tuples(
         st.sampled_from(["ann", "bob"]),
-        st.sampled_from(["add", "label", "unlabel", "state", "assign", "title", "undo", "redo", "duplicate", "delete"]),
+        st.sampled_from(["add", "label", "unlabel", "state", "assign", "title", "undo", "redo", "duplicate", "delete", "verify", "again"]),
         st.integers(0, 3),
         st.integers(0, 3),
     ),
@@ -357,6 +382,10 @@ def act(store, who, what, first, second, make):
             store.assign([one], ("x", "y", "z", "")[second], actor=who)
         case "title":
             store.rename(one, f"title {second}", actor=who)
+        case "verify":
+            store.save_verified(one, second, 3)
+        case "again":
+            store.add_finding(**make(f"return x * {first}", torch=f"2.{13 + second}.0"))
         case "undo":
             store.undo(who)
         case "redo":
