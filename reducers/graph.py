@@ -112,8 +112,9 @@ def _cut(search: Search, text: str, configuration: Configuration) -> bool:
 
 
 def _offered(search: Search, text: str, configuration: Configuration) -> bool:
-    """Under short names, else as it is."""
-    return search.offer("flatten", *dict.fromkeys((show(clean(parse(text))), text)), configuration=configuration)
+    """Under short names, else as it is; large programs as they are, since a person reads them only when they are small."""
+    forms = [text] if statements(text) > MOST_TOGETHER else [show(clean(parse(text))), text]
+    return search.offer("flatten", *dict.fromkeys(forms), configuration=configuration)
 
 
 def _window(search: Search) -> None:

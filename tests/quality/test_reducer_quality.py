@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reducers.tree import statements
-from store.records import Outcome
+from store.records import Outcome, Stage
 from workbench.programs import parse_program
 from workbench.reduction import Reducer
 from workbench.servers import Pool
@@ -21,6 +21,7 @@ from workbench.servers import Pool
 pytestmark = [pytest.mark.quality, pytest.mark.torch]
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 MOST_CALLS = {"graph": 40, "source": 150}
+MOST_COMPILES = 60
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,45 @@ def test_a_program_full_of_filler_is_reduced_to_what_a_person_would_post(pool, p
     assert reduced.after.stage is reduced.before.stage
     assert statements(source) <= by_hand + 1, source
     assert reduced.progress.calls <= MOST_CALLS[route], source
+    assert reduced.progress.compiles <= MOST_COMPILES
+
+
+THOUSAND = """# /// workbench
+# backend = "aot_eager_decomp_partition"
+# ///
+import torch
+import torch.nn as nn
+
+
+class Block(nn.Module):
+    def forward(self, x):
+        y = x * 1.01
+        return x + y.tanh() - y.mean()
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.below = nn.Sequential(*[Block() for _ in range(120)])
+        self.above = nn.Sequential(*[Block() for _ in range(80)])
+
+    def forward(self, c, a, b):
+        h = self.below(b)
+        h = torch.addmm(c, a * float("nan"), h, alpha=0.0)
+        return self.above(h)
+
+
+def get_inputs():
+    return [torch.zeros(4), torch.randn(1, 4), torch.randn(4, 4)]
+"""
+"""A model whose graph has a thousand nodes, with a bug of a decomposition in its midst."""
+
+
+def test_a_model_of_a_thousand_nodes_becomes_one_statement(pool):
+    reduced = Reducer(pool).run(parse_program(THOUSAND, "thousand.py"))
+    assert reduced.after.stage is Stage.DECOMPOSITION
+    assert statements(reduced.program.source) <= 2
+    assert reduced.progress.calls <= MOST_CALLS["graph"]
 
 
 def test_there_are_fifteen_programs_of_fifteen_statements_or_more():

@@ -217,6 +217,27 @@ def test_a_slice_ends_in_the_first_value_that_differs(fake):
     assert len(oracle.asked) < 25
 
 
+def test_a_thousand_statements_take_few_questions(fake):
+    lines = [f"v{i + 1} = v{i}.op{i}(2)" for i in range(1000)]
+    head, tail = "import torch\n\ndef fn(v0):\n    ", "\n\ndef get_inputs():\n    return [torch.randn(2)]\n"
+    flat = head + "\n    ".join(lines) + "\n    return v1000" + tail
+    window = head + "v1 = v0.op499(2)\n    return v1.op500(2)" + tail
+
+    class Differs(fake):
+        """Everything from ``op500`` on is wrong."""
+
+        def differing(self, candidate):
+            value = function(parse(candidate.source), "fn").body[-1].value
+            if not isinstance(value, ast.Tuple):
+                return ("return",)
+            return tuple(f"return[{i}]" for i, e in enumerate(value.elts) if int(e.id[1:]) > 500)
+
+    oracle = Differs(lambda c: "op500" in c.source, flat=[flat], windows=[window])
+    done = reduce(Candidate(flat + "UNUSED = 1\n"), oracle, MemoryJournal())
+    assert "return x.op500()" in done.candidate.source
+    assert done.progress.calls < 25
+
+
 def test_values_that_matter_stay(fake):
     source = "import torch\n\ndef fn(x):\n    return (x * 1.7e12).big()\n\ndef get_inputs():\n    return [torch.tensor([-0.0, 3.5])]\n"
     done = reduce(Candidate(source), fake(lambda c: "1700000000000.0" in c.source and "-0.0" in c.source), MemoryJournal())
