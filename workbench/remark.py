@@ -8,6 +8,7 @@ from store.records import Difference, Symptom, Verdict
 from workbench.sameness import Bug, changes_of
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+AFTER = " after the call"
 THINGS = {"return": "result", "inputs": "input", "parameters": "parameter", "buffers": "buffer", "globals": "global"}
 
 
@@ -39,7 +40,8 @@ def sentence(difference: Difference, compiled: str) -> str:
         return f"{where} has {match[1]} {match[2]} in eager and {match[3]} {compiled}"
     if match := re.fullmatch(r"(\S+) and (\S+) share memory in (eager|compiled), not in (?:eager|compiled)", detail):
         one, other = ("in eager", f"not {compiled}") if match[3] == "eager" else (compiled, "not in eager")
-        return f"{place(match[1])} and {place(match[2])} share memory {one} and {other}"
+        both = f"{place(match[1])} and {place(match[2])}".replace(AFTER, "")
+        return f"{both} share memory {one} and {other}"
     if match := re.fullmatch(r"(?:value: )?eager (.+), compiled (.+)", detail):
         return f"{where} is {match[1]} in eager and {match[2]} {compiled}"
     if match := re.fullmatch(r"(?:(.+) |)only in (eager|compiled)(;.*| and \d+ more|)", detail):
@@ -55,7 +57,7 @@ def place(path: str) -> str:
     thing = THINGS.get(section)
     if thing is None:
         return path
-    written = " after the call" if section != "return" else ""
+    written = AFTER if section != "return" else ""
     match = re.fullmatch(r"\[(\d+)\](.*)", rest)
     if match is None:
         return f"the {thing}{written}" if not rest else f"{thing} {rest.lstrip('.')}{written}"

@@ -6,7 +6,7 @@ import pytest
 
 from reducers.oracle import Kind
 from store.records import Difference, Noise, NoiseKind, Outcome, Stage, Symptom, Verdict, Warning
-from workbench.sameness import bug_of, fingerprint, judged
+from workbench.sameness import bug_of, fingerprint, judged, raises_alike
 
 
 def finding(*differences: Difference, **changes) -> Verdict:
@@ -87,3 +87,25 @@ def test_agreement_is_no_bug_and_has_no_fingerprint():
     assert bug_of(Verdict(Outcome.AGREE)) is None
     assert fingerprint(Verdict(Outcome.AGREE)) == ""
     assert fingerprint(finding(NAN, LARGE)) == "inductor | nan nan->finite | value finite:large"
+
+
+def test_another_guilty_pass_is_another_bug_but_only_where_it_was_asked_for():
+    bug = bug_of(finding(NAN, guilty="lowerings aten.copy", guilty_asked=True))
+    assert judged(bug, finding(NAN, guilty="lowerings aten.add", guilty_asked=True))[0] is Kind.SAME
+    assert judged(bug, finding(NAN, guilty="post_grad_passes remove_noop_ops", guilty_asked=True))[0] is Kind.DIFFERENT
+    assert judged(bug, finding(NAN, guilty=None, guilty_asked=True))[0] is Kind.DIFFERENT
+    assert judged(bug, finding(NAN))[0] is Kind.SAME
+
+
+def test_one_wrong_write_shows_in_what_is_returned_or_in_the_input():
+    written = Difference("inputs[0]", Symptom.MUTATION, change="nan->finite")
+    assert judged(bug_of(finding(NAN)), finding(written)) == (Kind.SAME, ("inputs[0]",))
+    assert judged(bug_of(finding(written)), finding(NAN))[0] is Kind.DIFFERENT
+    assert judged(bug_of(finding(NAN)), finding(replace(written, change="finite:large")))[0] is Kind.DIFFERENT
+
+
+def test_eager_has_to_raise_the_same_error_as_in_the_original():
+    told = Difference("exception", Symptom.MISSING_ERROR, change="missing_error", detail="eager raises ValueError: target out of range, compiled runs")
+    bug = bug_of(finding(told))
+    assert raises_alike(bug, "ValueError: target 7 out of range")
+    assert not raises_alike(bug, "TypeError: fn() missing 1 required positional argument")
