@@ -52,7 +52,7 @@ def sentence(difference: Difference, compiled: str) -> str:
 def place(path: str) -> str:
     """``return[1]`` as ``the second result``, ``gradients.inputs[0]`` as ``the gradient of the first input``."""
     if path.startswith("gradients."):
-        return f"the gradient of {place(path.removeprefix('gradients.'))}"
+        return f"the gradient of {place(path.removeprefix('gradients.'))}".removesuffix(AFTER)
     section, rest = re.match(r"(\w*)(.*)", path).groups()  # type: ignore[union-attr]
     thing = THINGS.get(section)
     if thing is None:
