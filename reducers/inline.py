@@ -211,6 +211,22 @@ def unpacked(tree: ast.Module) -> list[Edit]:
     return edits
 
 
+def returned_inside(tree: ast.Module) -> list[Edit]:
+    """``with m: y = f(x)`` before ``return y`` as ``with m: return f(x)``."""
+    number = numbers(tree)
+    edits = []
+    for scope in ast.walk(tree):
+        block = getattr(scope, "body", None)
+        for before, after in zip(block, block[1:], strict=False) if isinstance(block, list) else ():
+            if not (isinstance(before, ast.With) and isinstance(after, ast.Return) and isinstance(after.value, ast.Name)):
+                continue
+            last = before.body[-1]
+            if isinstance(last, ast.Assign) and [ast.unparse(t) for t in last.targets] == [after.value.id]:
+                made = ast.Return(copy.deepcopy(last.value))
+                edits.append(Edit(((number[id(last)], made), (number[id(after)], None)), 2))
+    return edits
+
+
 def harness(tree: ast.Module) -> list[Edit]:
     """``fn = f`` with a function ``f``: the function itself takes the name; ``fn = lambda ...`` becomes a ``def``."""
     number = numbers(tree)

@@ -29,6 +29,7 @@ PASSES = (
     Pass("helpers", inline.helpers),
     Pass("unpack", inline.unpacked),
     Pass("inline", inline.names),
+    Pass("return inside", inline.returned_inside),
     Pass("harness", inline.harness),
     Pass("hoist", expressions.hoists, first=1),
     Pass("arguments", expressions.arguments),

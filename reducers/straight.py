@@ -19,7 +19,7 @@ def straightened(tree: ast.Module) -> ast.Module:
     """The program after every edit that puts a definition where it is used, until there is none."""
     for _ in range(ROUNDS):
         before = show(tree)
-        for edits in (inline.harness, inline.unpacked, inline.spliced, inline.helpers, inline.names):
+        for edits in (inline.harness, inline.unpacked, inline.spliced, inline.helpers, inline.names, inline.returned_inside):
             for _ in range(ROUNDS):
                 made = edits(tree)
                 changed = apply(tree, made) if made else None
