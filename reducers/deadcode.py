@@ -172,6 +172,8 @@ def _statement(node: ast.stmt, live: set[str], always: set[str]) -> tuple[set[st
             return inside | _loads(node), True
         case ast.With():
             node.body, inner = _block(node.body, set(live), always)
+            if not node.body and all(i.optional_vars is None and pure(i.context_expr) for i in node.items):
+                return live, False
             node.body = node.body or [ast.Pass()]
             return inner | live | _loads(*node.items), True
         case _:

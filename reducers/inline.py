@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator
+from itertools import pairwise
 
 from reducers.names import arguments, own_nodes
 from reducers.tree import HARNESS, Edit, Ref, numbers, parents, weight
@@ -17,15 +18,15 @@ WIDTH = 110
 
 def names(tree: ast.Module) -> list[Edit]:
     """Names bound once from an expression and read once put where they are read; names that only stand for another name, everywhere."""
-    number = numbers(tree)
+    number, above = numbers(tree), parents(tree)
     edits: list[Edit] = []
     for scope in ast.walk(tree):
         if isinstance(scope, ast.Module | ast.FunctionDef):
-            edits += _scope_names(scope, number, tree)
+            edits += _scope_names(scope, number, above)
     return edits
 
 
-def _scope_names(scope: ast.Module | ast.FunctionDef, number: dict[int, int], tree: ast.Module) -> Iterator[Edit]:
+def _scope_names(scope: ast.Module | ast.FunctionDef, number: dict[int, int], above: dict[int, ast.AST]) -> Iterator[Edit]:
     everything = [n for n in ast.walk(scope) if isinstance(n, ast.Name)]
     for statement in [n for n in own_nodes(scope) if isinstance(n, ast.Assign)]:
         target = statement.targets[0]
@@ -40,11 +41,22 @@ def _scope_names(scope: ast.Module | ast.FunctionDef, number: dict[int, int], tr
         if (
             alias
             or (isinstance(value, ast.Constant) and isinstance(scope, ast.FunctionDef))
-            or (len(loads) == 1 and len(ast.unparse(value)) <= WIDTH)
+            or (len(loads) == 1 and len(ast.unparse(value)) <= WIDTH and _modes(statement, above) == _modes(loads[0], above))
         ):
             where = number[id(value)]
             uses = [(number[id(load)], Ref(where) if len(loads) == 1 else copy.deepcopy(value)) for load in loads]
             yield Edit(((number[id(statement)], None), *uses), 2)
+
+
+def _modes(node: ast.AST, above: dict[int, ast.AST]) -> list[int]:
+    """The ``with`` blocks around a node: what is computed under a mode stays there."""
+    around = []
+    at: ast.AST | None = node
+    while at is not None:
+        if isinstance(at, ast.With):
+            around.append(id(at))
+        at = above.get(id(at))
+    return around
 
 
 def _declared(scope: ast.AST, name: str) -> bool:
@@ -217,7 +229,7 @@ def returned_inside(tree: ast.Module) -> list[Edit]:
     edits = []
     for scope in ast.walk(tree):
         block = getattr(scope, "body", None)
-        for before, after in zip(block, block[1:], strict=False) if isinstance(block, list) else ():
+        for before, after in pairwise(block) if isinstance(block, list) else ():
             if not (isinstance(before, ast.With) and isinstance(after, ast.Return) and isinstance(after.value, ast.Name)):
                 continue
             last = before.body[-1]
