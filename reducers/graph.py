@@ -68,7 +68,7 @@ def _together(search: Search, texts: list[str], configuration: Configuration) ->
             asked[add(show(tidy(_returning(tree, names))))] = tree, names
         for part in (*_single_results(tree), tree):
             add(show(clean(part)))
-    found = showing(search, list(made.values()), sound=True)
+    found = showing(search, list(made.values()), sound=True, halvings=1)
     if not search.packing:
         return _one_by_one(search, texts, configuration)
     cut = [

@@ -68,10 +68,11 @@ def _parts(members: list[Member]) -> Iterator[list[Member]]:
         yield members[start : start + MOST]
 
 
-def showing(search: Search, candidates: Sequence[Candidate], *, sound: bool = False) -> dict[str, list[str]]:
+def showing(search: Search, candidates: Sequence[Candidate], *, sound: bool = False, halvings: int = 3) -> dict[str, list[str]]:
     """Keys of those that may show the bug, with the paths that differ: eager is asked first, then packs; who cannot be packed may.
 
-    sound: they run in eager for sure, which need not be asked
+    sound:    they run in eager for sure, which need not be asked
+    halvings: how often a pack that fails in another way is asked again in halves
     """
     search.progress.current = "pack"
     if not sound:
@@ -80,7 +81,7 @@ def showing(search: Search, candidates: Sequence[Candidate], *, sound: bool = Fa
     alive = [c for c in unknown if packable(c.source)]
     found: dict[str, list[str]] = {c.key: [] for c in unknown if c not in alive}
     for start in range(0, len(alive), TOGETHER):
-        found |= _asked(search, alive[start : start + TOGETHER])
+        found |= _asked(search, alive[start : start + TOGETHER], halvings)
     for candidate in candidates:
         told = search.settled.get(candidate.key)
         if told is not None and told.kind is Kind.SAME:
@@ -88,8 +89,8 @@ def showing(search: Search, candidates: Sequence[Candidate], *, sound: bool = Fa
     return found
 
 
-def _asked(search: Search, members: Sequence[Candidate]) -> dict[str, list[str]]:
-    """A pack that fails in another way is asked again in halves."""
+def _asked(search: Search, members: Sequence[Candidate], halvings: int) -> dict[str, list[str]]:
+    """What one pack says. Members of a small one that goes on failing in another way are judged alone where one is left, else given up."""
     pack = packed([c.source for c in members]) if len(members) > 1 else None
     if pack is None:
         return {c.key: [] for c in members}
@@ -103,8 +104,10 @@ def _asked(search: Search, members: Sequence[Candidate]) -> dict[str, list[str]]
             if candidate.key not in found:
                 search.settle(candidate, Judgement(Kind.AGREE, reason="agrees beside others in one program"))
         return found
+    if not halvings:
+        return {}
     middle = len(members) // 2
-    return _asked(search, members[:middle]) | _asked(search, members[middle:])
+    return _asked(search, members[:middle], halvings - 1) | _asked(search, members[middle:], halvings - 1)
 
 
 def _merged(search: Search, tree: ast.Module, members: list[Member]) -> bool:
