@@ -20,7 +20,7 @@ def flat_texts(pool: Runner, program: Program, setting: Setting, *, windows: boo
         argv=list(setting.argv),
         configuration=program.configuration.to_json(),
         limits=setting.limits,
-        options={"windows": windows},
+        options={"windows": windows, **({"test": setting.test} if setting.test else {})},
     )
     run = pool.run(request)
     if run.document is None:

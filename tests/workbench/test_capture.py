@@ -6,8 +6,9 @@ import ast
 
 import pytest
 
-from store.records import Configuration, Program
+from store.records import Configuration, Outcome, Program
 from workbench.flattening import flat_texts
+from workbench.oracle.judge import Judge
 from workbench.oracle.runs import Setting
 from workbench.servers import Pool
 
@@ -105,3 +106,32 @@ def test_a_dynamic_size_is_read_off_its_tensor(pool):
 
 def test_what_cannot_be_captured_gives_no_text(pool):
     assert texts(pool, BROKEN) == []
+
+
+TEST_FILE = """import unittest
+import torch
+
+
+class TestThing(unittest.TestCase):
+    def setUp(self):
+        self.x = torch.ones(2, 3)
+
+    def test_sum(self):
+        y = torch.compile(lambda x: (x * 2).sum(0))(self.x)
+        self.assertEqual(y[0].item(), 5)
+        torch.compile(torch.sin)(self.x)
+
+    def test_other(self):
+        torch.compile(torch.cos)(self.x)
+"""
+
+
+def test_one_test_of_a_test_file_is_captured_beyond_its_failing_asserts_and_what_comes_of_it_is_judged_as_a_program(pool: Pool) -> None:
+    setting = Setting(test="TestThing::test_sum")
+    texts = flat_texts(pool, Program(TEST_FILE, Configuration(), "test_thing.py"), setting)
+    assert any(".sum(0)" in text for text in texts)
+    assert any(".sin(" in text for text in texts)
+    assert not any("cos" in text for text in texts)
+    verdict = Judge(pool).check(Program(texts[0], Configuration(), "test_thing.py"), setting=setting)
+    assert verdict.outcome is Outcome.AGREE, verdict.reason
+    assert verdict.calls == ()

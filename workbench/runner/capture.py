@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from . import asserts, configuration
+from . import asserts, configuration, testcase
 from .exercise import execute
 from .intercept import Interceptor
 from .literals import Unwritable, argument_text, index_text, tensor_text
@@ -72,7 +72,7 @@ def _captured(request: Request) -> list[Graph]:
 
     torch._dynamo.register_backend(backend, name=BACKEND)
     ours = dataclasses.replace(request, backend=BACKEND)
-    if may_be_script(request.source):
+    if request.options.get("test") or may_be_script(request.source):
         _run_script(dataclasses.replace(ours, options={**request.options, "override": ["backend"]}))
     else:
         execute(ours, request.leaf)
@@ -94,12 +94,16 @@ class _Deaf:
 
 
 def _run_script(request: Request) -> None:
-    """A script with our backend in the place of its own, its asserts out of the way; what it raises ends it."""
+    """A script, or one test of a test file, with our backend in the place of its own, its asserts out of the way; what it raises ends it."""
     seed_everything(int(request.configuration.get("seed", 0)))
     tree = asserts.without(ast.parse(request.source))
-    code, module = prepare(request.source, request.filename, request.folder, request.argv, "__main__", tree)
-    with contextlib.suppress(BaseException), Interceptor(request, _Deaf()):
+    test = str(request.options.get("test") or "")
+    name = "__workbench_test__" if test else "__main__"
+    code, module = prepare(request.source, request.filename, request.folder, request.argv, name, tree)
+    with contextlib.suppress(BaseException), Interceptor(request, _Deaf()), asserts.told_only():
         exec(code, vars(module))
+        if test:
+            testcase.run(module, test)
 
 
 def _kept(arguments: Sequence[Any]) -> list[Any]:

@@ -171,9 +171,9 @@ class _Script:
     def is_harness(self) -> bool:
         """The file turned out to define what a program in harness form has, or part of it and no compiled call."""
         names = vars(self._module)
-        if self._test:
-            return False
         callable_, inputs = "fn" in names or "Model" in names, "get_inputs" in names
+        if self._test:  # what a test is reduced to is a program
+            return callable_ and inputs and self._test.partition("::")[0] not in names
         return (callable_ and inputs) or (not self.recording.calls and (callable_ or inputs))
 
     def check(self, error: BaseException | None) -> None:
