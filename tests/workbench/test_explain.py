@@ -71,43 +71,43 @@ WIDE, LOW, HIGH = f32(*range(1, 13)), f32(*range(1, 13)) - 0.5, f32(*range(1, 13
 
 def test_a_small_leaf_that_decides_spares_the_large_ones() -> None:
     runs = Given(
-        {"a": f32(1), "big": WIDE}, {"a": f32(9), "big": WIDE + 0.25}, [{"a": (f32(0.5), f32(1.5)), "big": (LOW, HIGH)}] * 2, DECIDING_PLAN
+        {"a": f32(1), "big": WIDE}, {"a": f32(9), "big": WIDE + 0.25}, [{"a": (f32(0.5), f32(1.5)), "big": (LOW, HIGH)}] * 3, DECIDING_PLAN
     )
     found = explained(runs).comparison
     assert [d.path for d in found.open] == ["a"]
     assert [d.path for d in found.aside] == ["big"]
-    assert runs.asked == [(0, False), (1, False)]
+    assert runs.asked == [(0, False), (1, False), (2, False)]
 
 
 def test_large_leaves_are_looked_at_when_nothing_else_is_left() -> None:
     runs = Given(
         {"a": f32(1), "big": WIDE},
         {"a": f32(1.25), "big": WIDE + 0.25},
-        [{"a": (f32(0.5), f32(1.5)), "big": (LOW, HIGH)}] * 2,
+        [{"a": (f32(0.5), f32(1.5)), "big": (LOW, HIGH)}] * 3,
         DECIDING_PLAN,
     )
     result = explained(runs)
     assert result.comparison.equal
     assert runs.asked == [(0, False), (0, True)]
-    wrong = Given({"a": f32(1), "big": WIDE}, {"a": f32(1), "big": WIDE * 3}, [{"big": (LOW, HIGH)}] * 2, DECIDING_PLAN)
+    wrong = Given({"a": f32(1), "big": WIDE}, {"a": f32(1), "big": WIDE * 3}, [{"big": (LOW, HIGH)}] * 3, DECIDING_PLAN)
     assert [d.path for d in explained(wrong).comparison.open] == ["big"]
-    assert wrong.asked == [(0, True), (1, True)]
+    assert wrong.asked == [(0, True), (1, True), (2, True)]
 
 
 def test_costly_runs_end_where_more_of_them_cannot_help() -> None:
-    """200 times the spread of six runs beyond it: not where something decides on rounded numbers, not a value just outside, not a small program."""
+    """200 times the spread of a few runs beyond it: not where something decides on rounded numbers, not a value just outside, not a small program."""
 
     def asked(plan: list[list[str]], value: float) -> list[tuple[int, bool]]:
-        runs = Given({"a": f32(1), "same": WIDE}, {"a": f32(value), "same": WIDE}, [{"a": (f32(0.99), f32(1.01))}] * 2, plan)
+        runs = Given({"a": f32(1), "same": WIDE}, {"a": f32(value), "same": WIDE}, [{"a": (f32(0.99), f32(1.01))}] * 3, plan)
         assert not explained(runs).comparison.equal
         return runs.asked
 
     assert asked(SMOOTH_PLAN, 5.2) == [(0, False)]
-    assert asked(DECIDING_PLAN, 5.2) == [(0, False), (1, False)]
-    assert asked(SMOOTH_PLAN, 1.2) == [(0, False), (1, False)]
-    runs = Given({"a": f32(1)}, {"a": f32(9)}, [{"a": (f32(0.99), f32(1.01))}] * 2, SMOOTH_PLAN)
+    assert asked(DECIDING_PLAN, 5.2) == [(0, False), (1, False), (2, False)]
+    assert asked(SMOOTH_PLAN, 1.2) == [(0, False), (1, False), (2, False)]
+    runs = Given({"a": f32(1)}, {"a": f32(9)}, [{"a": (f32(0.99), f32(1.01))}] * 3, SMOOTH_PLAN)
     explained(runs)
-    assert runs.asked == [(0, False), (1, False)]
+    assert runs.asked == [(0, False), (1, False), (2, False)]
 
 
 def test_what_is_set_aside_is_never_all_there_is() -> None:
@@ -134,5 +134,5 @@ class Slow:
 def test_seeds_that_a_run_had_no_time_for_are_asked_for_again() -> None:
     pool = Slow()
     program = parse_program("import torch\ndef fn(x):\n    return x\ndef get_inputs():\n    return [torch.ones(1)]\n", "program.py")
-    assert len(Runs(pool, program, Setting()).nudged(0)) == 2
-    assert pool.seeds == [[0, 1, 2, 3, 4, 5], [3, 4, 5]]
+    assert len(Runs(pool, program, Setting()).nudged(1)) == 2
+    assert pool.seeds == [[2, 3, 4, 5], [5]]

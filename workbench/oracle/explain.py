@@ -89,7 +89,7 @@ def _costly(shadow: Observation) -> bool:
 
 
 def _smooth(shadow: Observation) -> bool:
-    """No operator decides anything on rounded numbers, as far as their names tell; then six nudged runs tell what 24 would, in size."""
+    """No operator decides anything on rounded numbers, as far as their names tell; then a few nudged runs tell what 24 would, in size."""
     plan = shadow.facts.get("plan")
     if not isinstance(plan, list):
         return False
