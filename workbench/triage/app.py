@@ -69,6 +69,7 @@ class TriageApp(Views):
         Binding("y", "copy", "Copy", show=False, id="triage.copy"),
         Binding("o", "view", "Other text", show=False, id="triage.view"),
         Binding("S", "sort", "Sort", show=False, id="triage.sort"),
+        Binding("X", "gates", "Run the gates", show=False, id="triage.gates"),
         Binding("f", "grid", "Fill the grid", show=False, id="triage.grid"),
         Binding("t", "save_tab", "Keep the filter as a tab", show=False, id="triage.save-tab"),
         Binding("D", "drop_tab", "Take the tab away", show=False, id="triage.drop-tab"),
@@ -323,6 +324,10 @@ class TriageApp(Views):
         detail = self.pane.detail
         without = detail is not None and detail.row.id == self.findings.current and not detail.laddered.ladder
         self._queue(JobKind.LADDER if without else JobKind.RECHECK, "Re-check")
+
+    def action_gates(self) -> None:
+        """Queue the gates, also of many at once."""
+        self._queue(JobKind.GATES, "Run the gates of")
 
     def action_grid(self) -> None:
         """Queue the configuration grid."""

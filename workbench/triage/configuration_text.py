@@ -50,8 +50,8 @@ def _ladder(detail: Detail) -> list[Content]:
         if backend in verdict.ladder:
             outcome = verdict.ladder[backend]
             here = "   ← goes wrong here" if stage is verdict.stage else ""
-            lines.append(_pair(backend, f"{SIGNS.get(outcome, '·')} {outcome}{here}", 28))
-    lines += [_pair(b, f"{SIGNS.get(o, '·')} {o}", 28) for b, o in verdict.ladder.items() if b not in LADDER.values()]
+            lines.append(_pair(backend, f"{SIGNS.get(outcome, '·')} {outcome}{here}", 30))
+    lines += [_pair(b, f"{SIGNS.get(o, '·')} {o}", 30) for b, o in verdict.ladder.items() if b not in LADDER.values()]
     if not verdict.ladder:
         lines.append(Content("  not asked yet: c queues a re-check"))
     if verdict.stage:
@@ -74,13 +74,13 @@ def _grid(detail: Detail) -> list[Content]:
     told = f"{len(known)} of {len(CELLS)}" + (f", {job.state}" if job else ", f fills it" if len(known) < len(CELLS) else "")
     lines = [
         Content.assemble(("Grid", "bold"), (f"  {told}", "dim")),
-        Content.styled(f"  {'dynamic':<28}{'default':<13}{'true':<13}false", "dim"),
+        Content.styled(f"  {'dynamic':<30}{'default':<13}{'true':<13}false", "dim"),
     ]
     for backend, mode in ROWS:
         name = backend if mode == MODES[0] else f"  {mode}"
         cells = [known.get(Cell(backend, mode, dynamic)) for dynamic in DYNAMIC]
         lines.append(
-            Content(f"  {name:<28}" + "".join(f"{SIGNS.get(c.outcome, '·') + ' ' + c.outcome if c else '·':<13}" for c in cells).rstrip())
+            Content(f"  {name:<30}" + "".join(f"{SIGNS.get(c.outcome, '·') + ' ' + c.outcome if c else '·':<13}" for c in cells).rstrip())
         )
     return lines
 

@@ -40,7 +40,7 @@ def serve(path: Path, query: Sequence[str], port: int, say: Callable[[str], None
         raise WorkbenchError("--serve needs textual-serve", "pip install 'torch-compile-workbench[serve]'") from error
     _check_free(port)
     words = [sys.executable, "-m", "workbench", "--db", str(path.absolute()), "triage", "--", *query]
-    server = Server("exec " + shlex.join(words), host=HOST, port=port, title="workbench triage")
+    server: Any = Server("exec " + shlex.join(words), host=HOST, port=port, title="workbench triage")
     secret = secrets.token_urlsafe(24)
     guard = Guard(secret, port)
     make = server._make_app

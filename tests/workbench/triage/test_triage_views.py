@@ -353,6 +353,14 @@ async def test_f_queues_the_grid_and_the_configuration_tab_fills_by_itself(db: P
         assert line.split() == ["aot_eager", "·", "✗", "mismatch", "·"]
 
 
+async def test_X_queues_the_gates_of_all_that_is_marked_and_shown(db: Path, until: Until) -> None:
+    app = TriageApp(db, query="bucket:1")
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.findings.current_row)
+        await pilot.press("asterisk", "X")
+        await until(pilot, lambda: read(db, lambda s: sorted(j.finding_id for j in s.jobs() if j.kind is JobKind.GATES)) == [1, 2, 3])
+
+
 async def test_a_letter_goes_to_a_state(db: Path, until: Until) -> None:
     app = TriageApp(db)
     async with app.run_test(size=SIZE) as pilot:
