@@ -103,7 +103,7 @@ def _cut(search: Search, text: str, configuration: Configuration) -> bool:
     for start in range(0, len(names), MOST_VALUES):
         asked = names[start : start + MOST_VALUES]
         search.progress.current = "slice"
-        judgement = search.judge(Candidate(show(tidy(_returning(tree, asked))), configuration))
+        judgement = search.judge(Candidate(show(tidy(_returning(tree, asked))), configuration), survey=True)
         paths = judgement.differing if judgement.kind is Kind.SAME else ()
         texts = [show(tidy(_returning(tree, [name]))) for name in _first_differing(paths, asked)]
         if any(_offered(search, t, configuration) for t in texts):

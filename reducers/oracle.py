@@ -97,10 +97,10 @@ class Judgement:
 class Oracle(Protocol):
     """Judges candidates against one reference finding. Thread-safe: several workers ask at once."""
 
-    def judge(self, candidate: Candidate, cancelled: Callable[[], bool], *, blame: bool = True) -> Judgement:
+    def judge(self, candidate: Candidate, cancelled: Callable[[], bool], *, survey: bool = False) -> Judgement:
         """The verdict, cheapest test first; may stop early (kind ``undecided``) once ``cancelled()`` is true.
 
-        blame: also make sure of the guilty pass, where it is known; not for programs that are asked about and never accepted
+        survey: only where it differs in the bug's way, neither stage nor guilty pass: for programs that are asked about and never accepted
         """
 
     flattens: bool

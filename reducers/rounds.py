@@ -94,7 +94,7 @@ def _asked(search: Search, members: Sequence[Candidate], halvings: int) -> dict[
     pack = packed([c.source for c in members]) if len(members) > 1 else None
     if pack is None:
         return {c.key: [] for c in members}
-    judgement = search.judge(Candidate(pack.source, members[0].configuration))
+    judgement = search.judge(Candidate(pack.source, members[0].configuration), survey=True)
     if judgement.kind in (Kind.SAME, Kind.AGREE):
         found = {members[i].key: paths for i, paths in pack.showing(judgement.differing).items() if i < len(members)}
         if judgement.kind is Kind.SAME and not found:

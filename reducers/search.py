@@ -279,28 +279,30 @@ class Search:
         self.settled[candidate.key] = judgement
         return judgement
 
-    def recall(self, candidate: Candidate) -> Judgement | None:
+    def recall(self, candidate: Candidate, *, survey: bool = False) -> Judgement | None:
         """What is known of a candidate without asking."""
-        known = self.known.get(candidate.key) or self.journal.recall(candidate.key)
+        key = _key(candidate, survey=survey)
+        known = self.known.get(key) or self.journal.recall(key)
         if known is not None:
-            self.known[candidate.key] = known
+            self.known[key] = known
         return known
 
-    def judge(self, candidate: Candidate) -> Judgement:
-        """The judgement of one candidate, recalled or asked; counted, never accepted, and so not asked for its guilty pass."""
-        known = self.recall(candidate)
+    def judge(self, candidate: Candidate, *, survey: bool = False) -> Judgement:
+        """The judgement of one candidate, recalled or asked; counted, never accepted. ``survey``: as in ``Oracle.judge``."""
+        known = self.recall(candidate, survey=survey)
         if known is not None:
             self.progress.recalled += 1
-            return self.settle(candidate, known)
-        self._spend()
-        return self.settle(candidate, self._judge(candidate, _Asked(blame=False)))
+        else:
+            self._spend()
+            known = self._judge(candidate, _Asked(survey=survey))
+        return known if survey else self.settle(candidate, known)
 
     def _judge(self, candidate: Candidate, asked: _Asked) -> Judgement:
         needed, most = self.votes
         made: list[Judgement] = []
         same: list[Judgement] = []
         while len(same) < needed and needed - len(same) <= most - len(made) and not (made and asked.cancelled):
-            made.append(self.oracle.judge(candidate, lambda: asked.cancelled, blame=asked.blame))
+            made.append(self.oracle.judge(candidate, lambda: asked.cancelled, survey=asked.survey))
             if made[-1].kind is Kind.SAME:
                 same.append(made[-1])
             elif made[-1].kind is Kind.INVALID:
@@ -314,9 +316,10 @@ class Search:
             self.progress.compiles += compiles
             if asked.cancelled:
                 return judgement
-            self.known[candidate.key] = judgement
+            key = _key(candidate, survey=asked.survey)
+            self.known[key] = judgement
             if judgement.kind not in UNSTABLE:
-                self.journal.record(candidate.key, judgement)
+                self.journal.record(key, judgement)
             self._report()
         return judgement
 
@@ -349,6 +352,11 @@ class Search:
         self.watch(replace(self.progress))
 
 
+def _key(candidate: Candidate, *, survey: bool) -> str:
+    """A survey is no judgement: the two are remembered apart."""
+    return f"survey:{candidate.key}" if survey else candidate.key
+
+
 @dataclass(slots=True)
 class _Asked:
     """A judgement on its way: known already, running in a worker, or to be made when it is wanted."""
@@ -356,4 +364,4 @@ class _Asked:
     known: Judgement | None = None
     future: Future[Judgement] | None = None
     cancelled: bool = False
-    blame: bool = True
+    survey: bool = False

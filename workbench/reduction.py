@@ -85,7 +85,7 @@ class BugOracle:
         self.steady = steady
         self.flattens = bug.stage is not Stage.DYNAMO
 
-    def judge(self, candidate: Candidate, cancelled: Callable[[], bool], *, blame: bool = True) -> Judgement:
+    def judge(self, candidate: Candidate, cancelled: Callable[[], bool], *, survey: bool = False) -> Judgement:
         """The verdict without confirmation: what is accepted in the end is confirmed and certified. The guilty pass, where it is known, has to
         hide what a candidate shows.
         """
@@ -94,7 +94,7 @@ class BugOracle:
         refused = None if candidate.key in self._ran else self._screened(candidate)
         if refused is not None:
             return refused
-        verdict = self.verdict(candidate, blame=blame)
+        verdict = self.verdict(candidate, survey=survey)
         kind, paths = judged(self._bug, verdict)
         return Judgement(kind, fingerprint(verdict), paths, verdict.compiles, verdict.seconds, verdict.reason)
 
@@ -136,10 +136,12 @@ class BugOracle:
             told.append("" if alike else f"eager {outcome} {reason}".strip())
         return told
 
-    def verdict(self, candidate: Candidate, *, blame: bool = True) -> Verdict:
+    def verdict(self, candidate: Candidate, *, survey: bool = False) -> Verdict:
         """The judge's verdict of a candidate on this oracle's backend."""
         program = Program(candidate.source, candidate.configuration.with_(backend=self._backend), CALLED)
-        return self._judge.check(program, demand=Demand(stage=True, confirm=False, blame=self._bug.guilty if blame else ""), setting=self._setting)
+        demand = Demand(stage=not survey, confirm=False, blame="" if survey else self._bug.guilty)
+        verdict = self._judge.check(program, demand=demand, setting=self._setting)
+        return replace(verdict, stage=self._bug.stage) if survey else verdict
 
     def flatten(self, candidate: Candidate) -> Sequence[str]:
         """Straight-line texts of the program's graphs."""

@@ -26,7 +26,7 @@ class FakeOracle:
         self.die_after: int | None = None
         self.lock = threading.Lock()
 
-    def judge(self, candidate: Candidate, cancelled: Callable[[], bool], *, blame: bool = True) -> Judgement:
+    def judge(self, candidate: Candidate, cancelled: Callable[[], bool], *, survey: bool = False) -> Judgement:
         with self.lock:
             if self.die_after is not None and len(self.asked) >= self.die_after:
                 raise KilledError

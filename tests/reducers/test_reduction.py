@@ -93,7 +93,7 @@ def test_any_number_of_workers_gives_the_same_result(fake, calls, made, workers)
     class Slow(fake):
         """Answers out of order."""
 
-        def judge(self, candidate, cancelled, *, blame=True):
+        def judge(self, candidate, cancelled, *, survey=False):
             time.sleep((hash(candidate.source) % 5) / 2000)
             return super().judge(candidate, cancelled)
 
