@@ -6,12 +6,18 @@ then counts. The table is printed and, with ``REDUCER_TABLE`` set, written there
 
 from __future__ import annotations
 
+import importlib
+import importlib.metadata
+import importlib.util
 import os
 import sys
 import time
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,10 +80,18 @@ def ours(pool: Pool, program: Program) -> Row:
     )
 
 
+def _picire() -> Any:
+    """picire 21.8 asks ``pkg_resources`` for its version, which setuptools no longer brings."""
+    if importlib.util.find_spec("pkg_resources") is None:
+        stand_in = types.ModuleType("pkg_resources")
+        stand_in.get_distribution = lambda name: types.SimpleNamespace(version=importlib.metadata.version(name))  # type: ignore[attr-defined]
+        sys.modules["pkg_resources"] = stand_in
+    return importlib.import_module("picire")
+
+
 def of_picire(pool: Pool, program: Program, bug: Bug) -> Row:
     """The oracle is ours: the same judge, the same backend, the same predicate, an eager look first."""
-    import picire
-
+    picire = _picire()
     assert bug.stage is not None
     oracle = BugOracle(Judge(pool), pool, bug, LADDER[bug.stage], Setting())
     plain = write_block(program.source, Configuration())
@@ -85,7 +99,7 @@ def of_picire(pool: Pool, program: Program, bug: Bug) -> Row:
     row = Row(program.name, "picire", 0, 0, 0.0, statements(program.source), statements(program.source))
     started = time.monotonic()
 
-    def ask(kept: list[int], _: object) -> picire.Outcome:
+    def ask(kept: list[int], _: object) -> Any:
         if time.monotonic() - started > MOST_SECONDS:
             raise OutOfTime
         text = "\n".join(lines[i] for i in kept) + "\n"
@@ -113,7 +127,7 @@ def test_fewer_calls_and_a_smaller_program_than_line_ddmin(capsys: pytest.Captur
             program = parse_program((FOLDER / f"{name}.py").read_text(), name)
             bug = bug_of(Judge(pool).check(program))
             assert bug is not None
-            steps: list[Callable[[], Row]] = [lambda p=program: ours(pool, p), lambda p=program, b=bug: of_picire(pool, p, b)]
+            steps: list[Callable[[], Row]] = [partial(ours, pool, program), partial(of_picire, pool, program, bug)]
             for step in steps:
                 rows.append(step())
                 with capsys.disabled():
