@@ -26,7 +26,7 @@ MOST_TOGETHER = 80
 """Statements of a flat program up to which several forms of it go into one pack."""
 MOST_RESULTS = 3
 """Results of a flat program that are asked about one by one."""
-FEW = 6
+FEW = 10
 """Operations that the rounds handle without recorded values."""
 
 

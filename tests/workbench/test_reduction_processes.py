@@ -47,15 +47,28 @@ def get_inputs():
 """
 """A planted wrong branch that loses a NaN: shows at backend ``eager``, so that it costs no compile."""
 
+SMALL = """import torch
+
+
+def fn(x):
+    if torch.compiler.is_compiling():
+        return x * {value}
+    return x
+
+
+def get_inputs():
+    return [torch.ones(1)]
+"""
+
 WAITS = 600.0
 """Seconds after which a test gives up on a loaded machine; nothing is decided by them."""
 
 
-def stored(path, *values):
-    verdict = Verdict(Outcome.MISMATCH, symptoms=(Symptom.NAN,), stage=Stage.DYNAMO)
+def stored(path, text, *values):
+    verdict = Verdict(Outcome.MISMATCH, symptoms=(Symptom.VALUE,), stage=Stage.DYNAMO)
     with open_store(path) as store:
         for value in values:
-            source = STALE.format(value=value)
+            source = text.format(value=value)
             store.add_finding(parse_program(source, "finding.py"), verdict, signature=signature(verdict, source + str(value)), origin="check")
 
 
@@ -79,7 +92,7 @@ def accepted(path):
 def test_a_reduction_killed_at_two_moments_ends_as_one_that_was_left_alone(tmp_path):
     alone, killed = tmp_path / "alone.db", tmp_path / "killed.db"
     for path in (alone, killed):
-        stored(path, 1)
+        stored(path, STALE, 1)
     (whole,) = finished(started(alone, "1"))
     for steps in (1, 3):
         process = started(killed, "1")
@@ -97,7 +110,7 @@ def test_a_reduction_killed_at_two_moments_ends_as_one_that_was_left_alone(tmp_p
 
 def test_two_batches_share_the_findings_of_one_store(tmp_path):
     path = tmp_path / "shared.db"
-    stored(path, 1, 2, 3)
+    stored(path, SMALL, 2, 3, 4)
     batches = [started(path, "--all") for _ in range(2)]
     done = [entry["finding"] for batch in batches for entry in finished(batch) if entry.get("source")]
     assert sorted(done) == [1, 2, 3]
