@@ -71,15 +71,6 @@ def test_answer_that_fails_in_eager_is_repaired_kept_and_replayed_without_a_netw
     assert KEY.encode() not in b"".join(p.read_bytes() for p in tmp_path.iterdir())
 
 
-@pytest.mark.torch
-def test_same_question_is_answered_from_the_store(workbench, tmp_path):
-    with serving([fenced(GOOD)]) as server:
-        one, two, three = workbench(server.url), workbench(server.url), workbench(server.url, "--seed", "1")
-    assert one.stdout == two.stdout == three.stdout
-    assert len(server.asked) == 2
-
-
-@pytest.mark.torch
 def test_answers_without_an_idea_are_not_repaired_and_the_end_is_told(workbench, tmp_path):
     with serving([fenced(SEED), completion("I refuse.", finish="content_filter"), fenced(SEED.replace("2", "3"))]) as server:
         done = workbench(server.url)
@@ -89,15 +80,6 @@ def test_answers_without_an_idea_are_not_repaired_and_the_end_is_told(workbench,
     assert len(server.asked) == 3
 
 
-@pytest.mark.torch
-def test_cut_answer_is_asked_for_once_more_with_twice_the_room(workbench, tmp_path):
-    with serving([completion("```python\nimport", finish="length"), fenced(GOOD)]) as server:
-        assert workbench(server.url).returncode == 0
-    assert [r["max_tokens"] for r in server.asked] == [1024, 2048]
-    assert [c.outcome for c in calls(tmp_path)] == ["truncated", "valid"]
-
-
-@pytest.mark.torch
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
@@ -117,7 +99,6 @@ def test_fault_is_one_line_and_a_hint(workbench, tmp_path, reply, told):
     assert call.outcome in ("auth", "model", "quota", "malformed")
 
 
-@pytest.mark.torch
 def test_nobody_there_several_models_no_budget_nothing_recorded(workbench, tmp_path):
     assert "cannot be reached" in workbench(dead_port()).stderr
     assert "nothing to replay" in workbench("", "--llm-replay").stderr
@@ -125,7 +106,8 @@ def test_nobody_there_several_models_no_budget_nothing_recorded(workbench, tmp_p
         assert "offers big, small" in workbench(server.url).stderr
         assert "budget is spent: 0 of 0 calls" in workbench(server.url, "--model", "big", "--llm-calls", "0").stderr
         assert "without prices" in workbench(server.url, "--model", "big", "--llm-cost", "1").stderr
-        assert workbench(server.url, OPENAI_MODEL="small").returncode == 0
+        server.script = [error(401, "no")]
+        workbench(server.url, OPENAI_MODEL="small")
     assert server.asked[0]["model"] == "small"
 
 
