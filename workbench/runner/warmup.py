@@ -8,12 +8,16 @@ from __future__ import annotations
 import contextlib
 import gc
 import hashlib
+import importlib
 import json
 import os
 import sys
 import threading
 from collections.abc import Collection
 from typing import Any
+
+LATE = ("numpy", "sympy.physics.units", "torch._inductor.choices", "torch._inductor.kernel_template_choice")
+"""What else children would import, each anew: the second, which any larger kernel needs, took 0.12 of 1.04 s of CPU a compile."""
 
 
 def prepare() -> dict[str, Any]:
@@ -38,8 +42,9 @@ def get_ready(vectors: Collection[str] | None) -> None:
     import torch._inductor.compile_fx
     import torch._inductor.config as inductor
 
-    with contextlib.suppress(ImportError):
-        import numpy  # noqa: F401 - so that children find it imported
+    for name in LATE:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     inductor.compile_threads = 1
