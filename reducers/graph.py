@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from reducers.deadcode import tidy
 from reducers.oracle import Candidate, Kind
+from reducers.packs import operations
 from reducers.rounds import showing, size
 from reducers.search import Search
 from reducers.statements import returned
@@ -127,15 +128,6 @@ def _window(search: Search) -> None:
     if made and not search.offer("window", made[0].source):
         found = showing(search, made[1:])
         search.offer("window", *(c.source for c in made[1:] if c.key in found))
-
-
-def operations(source: str) -> int:
-    """How many calls, operators and subscripts there are outside the makers of inputs."""
-    tree = parse(source)
-    makers = [f for name in ("get_inputs", "get_init_inputs") if (f := function(tree, name)) is not None]
-    inside = {id(n) for maker in makers for n in ast.walk(maker)}
-    kinds = ast.Call | ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript | ast.AugAssign
-    return sum(isinstance(n, kinds) and id(n) not in inside for n in ast.walk(tree))
 
 
 def _texts(search: Search, what: str) -> list[str]:

@@ -38,6 +38,10 @@ UNSTABLE = frozenset({Kind.TIMEOUT, Kind.UNDECIDED})
 """Kinds that say more about the machine than about the candidate; a journal forgets them."""
 
 
+AGREES = "agrees to the last bit"
+"""What a first look says of a candidate in which nothing differs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One program text without its workbench block, and the configuration to judge it under."""
@@ -107,7 +111,7 @@ class Oracle(Protocol):
     """Whether the bug can be below Dynamo at all; where not, nothing is captured."""
 
     def screen(self, candidates: Sequence[Candidate]) -> Sequence[str]:
-        """Why each of these cannot be the same bug, told by eager alone and in one question; empty where it may be."""
+        """Why each of these cannot be the same bug, told by a first look in one question; ``AGREES``, or what eager does; empty where it may be."""
 
     def flatten(self, candidate: Candidate) -> Sequence[str]:
         """The program as straight-line code below Dynamo: texts to try, best first; empty where it cannot be captured."""

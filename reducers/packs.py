@@ -95,3 +95,12 @@ def _member(tree: ast.Module) -> int | None:
     if a.vararg or a.kwarg or a.defaults or a.kwonlyargs or a.posonlyargs or made is None or len(made.elts) != len(a.args):
         return None
     return len(a.args)
+
+
+def operations(source: str) -> int:
+    """How many calls, operators and subscripts there are outside the makers of inputs."""
+    tree = parse(source)
+    makers = [f for name in ("get_inputs", "get_init_inputs") if (f := function(tree, name)) is not None]
+    inside = {id(n) for maker in makers for n in ast.walk(maker)}
+    kinds = ast.Call | ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript | ast.AugAssign
+    return sum(isinstance(n, kinds) and id(n) not in inside for n in ast.walk(tree))

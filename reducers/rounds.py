@@ -9,13 +9,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from reducers.oracle import Candidate, Judgement, Kind
-from reducers.packs import packable, packed
+from reducers.packs import operations, packable, packed
 from reducers.search import Pass, Proposal, Search
 from reducers.tree import Edit, apply, show, statements
 from store.syntax import parse
 
 TOGETHER = 24
 """Members of one pack: a compile takes hardly longer for two dozen small kernels than for one, and they rarely disturb each other."""
+OPERATIONS = 120
+"""Operations of all members of a pack: a hundred take a compiler several times as long as a few."""
 MOST = 48
 """Edits of one round; the boldest of a large program come first, and the rest is asked only when none of them shows the bug."""
 
@@ -80,13 +82,28 @@ def showing(search: Search, candidates: Sequence[Candidate], *, sound: bool = Fa
     unknown = [c for c in candidates if c.key not in search.settled]
     alive = [c for c in unknown if packable(c.source)]
     found: dict[str, list[str]] = {c.key: [] for c in unknown if c not in alive}
-    for start in range(0, len(alive), TOGETHER):
-        found |= _asked(search, alive[start : start + TOGETHER], halvings)
+    for group in _groups(alive):
+        found |= _asked(search, group, halvings)
     for candidate in candidates:
         told = search.settled.get(candidate.key)
         if told is not None and told.kind is Kind.SAME:
             found[candidate.key] = list(told.differing)
     return found
+
+
+def _groups(candidates: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+    """Members of one pack each, in order."""
+    group: list[Candidate] = []
+    weight = 0
+    for candidate in candidates:
+        own = operations(candidate.source)
+        if group and (len(group) == TOGETHER or weight + own > OPERATIONS):
+            yield group
+            group, weight = [], 0
+        group.append(candidate)
+        weight += own
+    if group:
+        yield group
 
 
 def _asked(search: Search, members: Sequence[Candidate], halvings: int) -> dict[str, list[str]]:
@@ -113,13 +130,14 @@ def _asked(search: Search, members: Sequence[Candidate], halvings: int) -> dict[
 def _merged(search: Search, tree: ast.Module, members: list[Member]) -> bool:
     """Accept as many of these edits together as show the bug; True when the program changed."""
     search.progress.current = "merge"
-    count = len(members)
-    while count > 1:
-        if _accepted(search, _candidate(search, tree, [edit for edit, _ in members[:count]])):
-            return True
-        count //= 2
-    return any(_accepted(search, candidate) for _, candidate in members)
+    if len(members) > 1 and _accepted(search, [_candidate(search, tree, [edit for edit, _ in members])]):
+        return True
+    counts: list[int] = []
+    while len(members) >> len(counts) > 3:
+        counts.append(len(members) >> (len(counts) + 1))
+    return _accepted(search, [*(_candidate(search, tree, [e for e, _ in members[:n]]) for n in counts), *(c for _, c in members)])
 
 
-def _accepted(search: Search, candidate: Candidate | None) -> bool:
-    return candidate is not None and search.first(iter([Proposal(candidate)])) is not None
+def _accepted(search: Search, candidates: Sequence[Candidate | None]) -> bool:
+    """The first of these that shows the bug is accepted."""
+    return search.first(Proposal(c) for c in candidates if c is not None) is not None

@@ -18,7 +18,7 @@ from typing import Self
 
 from reducers.chunks import Cursor, schedule
 from reducers.names import undefined
-from reducers.oracle import UNSTABLE, Candidate, Journal, Judgement, Kind, Oracle
+from reducers.oracle import AGREES, UNSTABLE, Candidate, Journal, Judgement, Kind, Oracle
 from reducers.tree import Edit, apply, canonical, show, statements
 from store.records import JSON, Configuration
 from store.syntax import parse
@@ -49,7 +49,7 @@ class Progress:
 
     calls:    questions to the oracle: candidates judged, speculation included, captures, and lists screened in eager; recalled ones cost
               nothing and are not counted
-    screened: candidates that eager refused in such a list
+    screened: candidates that were refused in such a list
     recalled: judgements that the journal knew
     skipped:  candidates that the static filter refused
     """
@@ -223,13 +223,13 @@ class Search:
                     asked.future.cancel()
 
     def _sifted(self, proposals: Iterator[Proposal]) -> Iterator[Proposal]:
-        """The proposals that eager lets through: looked at in growing groups, each group in one question."""
+        """The proposals that a first look lets through: looked at in growing groups, each group in one question."""
         size, toll = FIRST_LOOK, 0
         while group := list(islice(proposals, size)):
             toll += self.screen([p.candidate for p in group], charge=False)
             for proposal in group:
                 known = self.settled.get(proposal.candidate.key)
-                if known is None or known.kind is not Kind.INVALID:
+                if known is None or known.kind is Kind.SAME:
                     yield replace(proposal, toll=toll)
                     toll = 0
             size = min(2 * size, LAST_LOOK)
@@ -252,7 +252,7 @@ class Search:
             for candidate, reason in zip(unknown, reasons, strict=True):
                 if reason:
                     self.progress.screened += asked
-                    self.settle(candidate, Judgement(Kind.INVALID, reason=reason))
+                    self.settle(candidate, Judgement(Kind.AGREE if reason == AGREES else Kind.INVALID, reason=reason))
         return int(asked)
 
     def _ask(self, candidate: Candidate) -> _Asked:

@@ -28,8 +28,12 @@ def flat_texts(pool: Runner, program: Program, setting: Setting, *, windows: boo
     return [str(text) for text in run.document.get("texts", ())]
 
 
-def outcomes(pool: Runner, configuration: Configuration, sources: Sequence[str], setting: Setting) -> list[tuple[str, str]] | None:
-    """How each of these ends in eager (``returned``, ``raised``, ``invalid``) and what it raises; None when the runner gave no answer."""
+def outcomes(
+    pool: Runner, configuration: Configuration, sources: Sequence[str], setting: Setting, *, backend: str | None = None
+) -> list[tuple[str, str]] | None:
+    """How each of these ends in eager (``returned``, ``raised``, ``invalid``) and what it raises; ``agrees`` where it does exactly the same
+    under a backend that is asked for too. None when the runner gave no answer.
+    """
     request = Request(
         action="screen",
         source="",
@@ -38,7 +42,7 @@ def outcomes(pool: Runner, configuration: Configuration, sources: Sequence[str],
         argv=list(setting.argv),
         configuration=configuration.to_json(),
         limits=setting.limits,
-        options={"sources": list(sources)},
+        options={"sources": list(sources), "backend": backend},
     )
     run = pool.run(request)
     told = run.document.get("outcomes", []) if run.document is not None else []

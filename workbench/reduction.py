@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from reducers.oracle import Candidate, Journal, Judgement, Kind, MemoryJournal
+from reducers.oracle import AGREES, Candidate, Journal, Judgement, Kind, MemoryJournal
 from reducers.reduction import Reduction, Unreproducible, reduce
 from reducers.scripts import as_harness
 from reducers.search import Budget, Progress
@@ -113,7 +113,7 @@ class BugOracle:
         return Judgement(Kind.INVALID, seconds=time.monotonic() - started, reason=f"eager {eager.outcome} {told}"[:200].strip())
 
     def screen(self, candidates: Sequence[Candidate]) -> Sequence[str]:
-        """One child that runs all of them in eager; where it gives no answer, nothing is refused."""
+        """One child that runs all of them in eager, and compiled where that needs no C++; where it gives no answer, nothing is refused."""
         by_configuration: dict[str, list[int]] = {}
         for i, candidate in enumerate(candidates):
             by_configuration.setdefault(canonical(candidate.configuration.to_json()), []).append(i)
@@ -127,13 +127,14 @@ class BugOracle:
 
     def _asked_of_eager(self, candidates: Sequence[Candidate]) -> list[str]:
         raises = self._bug.change.symptom is Symptom.MISSING_ERROR
-        found = outcomes(self._pool, candidates[0].configuration, [c.source for c in candidates], self._setting)
+        cheap = self._backend if self._backend != LADDER[Stage.INDUCTOR] and self.steady else None
+        found = outcomes(self._pool, candidates[0].configuration, [c.source for c in candidates], self._setting, backend=cheap)
         if found is None:
             return [""] * len(candidates)
         told = []
         for outcome, reason in found:
             alike = outcome == "raised" and raises_alike(self._bug, reason) if raises else outcome == "returned"
-            told.append("" if alike else f"eager {outcome} {reason}".strip())
+            told.append(AGREES if outcome == "agrees" else "" if alike else f"eager {outcome} {reason}".strip())
         return told
 
     def verdict(self, candidate: Candidate, *, survey: bool = False) -> Verdict:

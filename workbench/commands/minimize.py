@@ -201,16 +201,18 @@ class _Runs:
         if job is None or job.finding_id is None:
             return None
         target.finding = job.finding_id
-        with held(batch.store, job, name) as lost:
-            try:
+        try:
+            with held(batch.store, job, name) as lost:
                 done = replace(batch, stopped=lambda: self.stop.is_set() or lost()).reduce(job.finding_id, actor=ACTOR)
-            except WorkbenchError as error:
-                batch.store.fail(job, error.message)
-                raise
             if done.ended == "interrupted":
                 batch.store.release(job)
             else:
                 batch.store.finish(job, {"ended": done.ended})
+        except WorkbenchError as error:
+            batch.store.fail(job, error.message)
+            raise
+        finally:
+            batch.store.leave(name)
         return done
 
 
