@@ -83,6 +83,8 @@ def showing(search: Search, candidates: Sequence[Candidate], *, sound: bool = Fa
     alive = [c for c in unknown if packable(c.source)]
     found: dict[str, list[str]] = {c.key: [] for c in unknown if c not in alive}
     for group in _groups(alive):
+        if not search.packing:
+            break
         found |= _asked(search, group, halvings)
     for candidate in candidates:
         told = search.settled.get(candidate.key)
