@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from store.records import Configuration, Outcome, Program
+from workbench.commands import doctor
+from workbench.oracle.judge import Judge
+from workbench.oracle.wording import lines
 from workbench.runner import layers
 from workbench.runner.family import descendants
 from workbench.runner.protocol import Limits, Request
@@ -145,7 +149,11 @@ def test_a_run_without_a_layer_works_and_names_it(pool: Pool, layer: str) -> Non
     assert layer in done.missing
 
 
-@pytest.mark.parametrize("gone", [(layers.PROCESSES,), tuple(layers.LAYERS)], ids=["no pid namespace", "no layer at all"])
+@pytest.mark.parametrize(
+    "gone",
+    [(layers.PROCESSES,), (layers.USERS,), tuple(layers.LAYERS)],
+    ids=["no pid namespace", "no user namespace", "no layer at all"],
+)
 def test_a_machine_without_namespaces_still_ends_its_runs(gone: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret-of-the-host")
     monkeypatch.setenv(layers.VARIABLE, ",".join(gone))
@@ -153,12 +161,19 @@ def test_a_machine_without_namespaces_still_ends_its_runs(gone: tuple[str, ...],
         done = run(poor, "if os.fork() == 0:\n  os.setsid()\n  time.sleep(1000)\nprint(os.environ)")
         assert done.status == "ok"
         assert set(gone) <= set(done.missing)
+        verdict = Judge(poor).check(Program(program("pass"), Configuration(backend="eager")))
+        assert verdict.outcome is Outcome.AGREE
+        assert verdict.isolation == done.missing
+        assert f"  isolation: this machine lacks {', '.join(done.missing)} (workbench doctor says more)" in list(lines(verdict))
+        warned = [check.name for check in doctor._isolation(poor.environment()["missing"]) if check.state == "warning"]
+        assert warned == list(done.missing)
         assert "secret-of-the-host" not in done.output
         assert run(poor, "os.fork()\nwhile True: pass", seconds=1).status == "timeout"
         assert run(poor, "while True: os.fork()", seconds=4, memory_mb=1 << 20).status in ("timeout", "memory")
         assert run(poor, "pass").status == "ok"
         (server,) = poor._all
-        assert descendants(server._process.pid) == []
+        if layers.PROCESSES in gone:  # otherwise its warden keeps a nest ready
+            assert descendants(server._process.pid) == []
 
 
 
@@ -167,3 +182,12 @@ def test_a_run_has_nothing_open_that_its_server_had(pool: Pool) -> None:
     assert opened
     assert {name for name in opened if name.startswith("/") and not name.startswith(("/dev/", "/proc/"))} == set()
     assert not any(name.startswith("socket:") for name in opened)
+
+
+@pytest.mark.parametrize("body", ["for n in range(30): open(str(n), 'wb').write(bytes(8 << 20))", "for n in range(10**7): open(str(n), 'w').close()"])
+def test_where_nothing_bounds_the_scratch_the_watch_ends_a_run_that_fills_it(pool: Pool, body: str) -> None:
+    source = program(body + "\ntime.sleep(60)")
+    done = pool.run(Request("run", source, options={"without": [layers.SPACE]}, limits=Limits(seconds=90, scratch_mb=64)))
+    assert done.status == "disk", done
+    assert "64 MB" in done.detail
+    assert layers.SPACE in done.missing
