@@ -71,7 +71,10 @@ WIDE, LOW, HIGH = f32(*range(1, 13)), f32(*range(1, 13)) - 0.5, f32(*range(1, 13
 
 def test_a_small_leaf_that_decides_spares_the_large_ones() -> None:
     runs = Given(
-        {"a": f32(1), "big": WIDE}, {"a": f32(9), "big": WIDE + 0.25}, [{"a": (f32(0.5), f32(1.5)), "big": (LOW, HIGH)}] * 3, DECIDING_PLAN
+        {"a": f32(1), "big": WIDE},
+        {"a": f32(9.5), "big": WIDE + 0.25},
+        [{"a": (f32(0.5), f32(1.5)), "big": (LOW, HIGH)}] * 3,
+        DECIDING_PLAN,
     )
     found = explained(runs).comparison
     assert [d.path for d in found.open] == ["a"]
@@ -89,7 +92,7 @@ def test_large_leaves_are_looked_at_when_nothing_else_is_left() -> None:
     result = explained(runs)
     assert result.comparison.equal
     assert runs.asked == [(0, False), (0, True)]
-    wrong = Given({"a": f32(1), "big": WIDE}, {"a": f32(1), "big": WIDE * 3}, [{"big": (LOW, HIGH)}] * 3, DECIDING_PLAN)
+    wrong = Given({"a": f32(1), "big": WIDE}, {"a": f32(1), "big": WIDE * 3 + 0.5}, [{"big": (LOW, HIGH)}] * 3, DECIDING_PLAN)
     assert [d.path for d in explained(wrong).comparison.open] == ["big"]
     assert wrong.asked == [(0, True), (1, True), (2, True)]
 
@@ -105,9 +108,18 @@ def test_costly_runs_end_where_more_of_them_cannot_help() -> None:
     assert asked(SMOOTH_PLAN, 5.2) == [(0, False)]
     assert asked(DECIDING_PLAN, 5.2) == [(0, False), (1, False), (2, False)]
     assert asked(SMOOTH_PLAN, 1.2) == [(0, False), (1, False), (2, False)]
-    runs = Given({"a": f32(1)}, {"a": f32(9)}, [{"a": (f32(0.99), f32(1.01))}] * 3, SMOOTH_PLAN)
+    runs = Given({"a": f32(1)}, {"a": f32(9.5)}, [{"a": (f32(0.99), f32(1.01))}] * 3, SMOOTH_PLAN)
     explained(runs)
     assert runs.asked == [(0, False), (1, False), (2, False)]
+
+
+def test_runs_whose_steps_go_together_are_for_whole_numbers_alone() -> None:
+    """Counts of 9 and 40 where 24 seeds tell 4 to 6 and those together 0 to 10; a float that is no count never profits."""
+    near, far = {"a": (f32(4), f32(6))}, {"a": (f32(0), f32(10))}
+    for value, equal, asked in ((9, True, 4), (40, False, 4), (9.5, False, 3)):
+        runs = Given({"a": f32(5)}, {"a": f32(value)}, [near] * 3 + [far], DECIDING_PLAN)
+        assert explained(runs).comparison.equal is equal
+        assert len(runs.asked) == asked
 
 
 def test_what_is_set_aside_is_never_all_there_is() -> None:

@@ -212,6 +212,20 @@ def test_a_decision_at_its_border_may_flip_but_not_elsewhere(judge: Judge, decis
     assert_real(check(judge, program(body, "prims = torch.ops.prims", plant)), symptom)
 
 
+COUNT = "def fn(x):\n    total = x.sum(1)\n    return (total >= total.round()).sum()\ndef get_inputs():\n    return [torch.full((1000, 10), 0.1) * torch.arange(1.0, 1001)[:, None]]\n"
+
+
+@quality
+def test_a_count_of_many_flips_may_move_as_far_as_another_order_moves_it(judge: Judge):
+    """Another order of the sums flips hundreds of 1000 rows the same way, which no 24 random nudges reach; a count beyond all rows, and one
+    beside rows that cannot flip, are wrong."""
+    assert_noise(check(judge, program(COUNT, OTHER_ORDER)), NoiseKind.NUDGE)
+    planted = "plant(aten.sum.default, lambda x, *, dtype=None: x.sum(dtype=dtype) + 400)"
+    assert_real(check(judge, program(COUNT, planted)))
+    fixed = COUNT.replace("total.round()", "total.round() - 0.25 + 0.5 * (x[:, 0] > 20)")
+    assert_real(check(judge, program(fixed, planted.replace("400", "1"))))
+
+
 @quality
 def test_numbers_text_and_shapes_read_out_of_rounded_sums_move_with_them(judge: Judge):
     """Python floats, text and a number of rows may be where nudged eager has them; those of a sum without its last summand are not."""

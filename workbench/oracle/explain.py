@@ -12,6 +12,7 @@ from workbench.oracle.dtypes import Mask
 from workbench.oracle.noise import (
     FACTOR,
     Evidence,
+    counts,
     excuse_by_control,
     excuse_by_nudge,
     excuse_by_shadow,
@@ -23,7 +24,7 @@ from workbench.oracle.noise import (
     pinned_by,
 )
 from workbench.oracle.observation import Observation
-from workbench.oracle.runs import LARGE, NUDGE_BATCHES, OTHER_POISON, POISON, Runs
+from workbench.oracle.runs import LARGE, NUDGE_BATCHES, OTHER_POISON, POISON, TOGETHER, Runs
 
 Patches = Mapping[str, Mapping[str, JSON]]
 
@@ -154,12 +155,13 @@ class Explainer:
         nudged: list[Observation] = []
         seeds = 0
         for batch, more in enumerate(NUDGE_BATCHES):
-            if not any(_wanted(d, large=large) for d in comparison.open):
+            together = batch == TOGETHER
+            if not any(_wanted(d, large=large) and (counts(d) or not together) for d in comparison.open):
                 break
             if nudged and _costly(shadow) and _smooth(shadow) and out_of_reach(comparison, self._runs.eager(), nudged):
                 break
             nudged += self._runs.nudged(batch, large=large)
-            excuse_by_nudge(comparison, self._runs.eager(), nudged, pins, evidence)
+            excuse_by_nudge(comparison, self._runs.eager(), nudged, pins, evidence, whole=together)
             seeds += len(more)
         return seeds
 

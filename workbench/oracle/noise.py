@@ -177,10 +177,17 @@ def excuse_by_ties(comparison: Comparison, shadow: Observation, pins: Pins, evid
             evidence.add(NoiseKind.TIES, elements=int(mask.sum()), key_distance=float(np.nan_to_num(distance[mask]).max()))
 
 
-def excuse_by_nudge(comparison: Comparison, eager: Observation, nudged: Iterable[Observation], pins: Pins, evidence: Evidence) -> None:
-    """One-ulp changes inside eager reach the compiled value: inside [min, max] of those runs and eager, plus tolerance, elementwise."""
+def excuse_by_nudge(
+    comparison: Comparison, eager: Observation, nudged: Iterable[Observation], pins: Pins, evidence: Evidence, *, whole: bool = False
+) -> None:
+    """One-ulp changes inside eager reach the compiled value: inside [min, max] of those runs and eager, plus tolerance, elementwise.
+
+    ``whole``: only where whole numbers are compared
+    """
     runs = list(nudged)
     for found in comparison.open:
+        if whole and not counts(found):
+            continue
         if found.left is None and found.movable:
             count = reached(found, runs, pins)
             if count:
@@ -204,6 +211,16 @@ def excuse_by_nudge(comparison: Comparison, eager: Observation, nudged: Iterable
             spread = float((high[finite] - low[finite]).max(initial=0.0))
             found.excuse(NoiseKind.NUDGE, mask)
             evidence.add(NoiseKind.NUDGE, elements=int(mask.sum()), spread=spread)
+
+
+def counts(found: Disagreement) -> bool:
+    """Whole numbers on both sides, as integers, bools, floats, Python values or sizes: what rounding moves by flips alone."""
+    if found.left is None:
+        return found.movable
+    if found.eager is None or found.compiled is None or found.eager.array is None or found.compiled.array is None:
+        return False
+    sides = [as_reals(side.array)[found.left] for side in (found.eager, found.compiled) if side.array is not None]
+    return all(a.dtype.kind in "biu" or bool((np.isfinite(a) & (a == np.floor(a))).all()) for a in sides)
 
 
 def out_of_reach(comparison: Comparison, eager: Observation, nudged: Iterable[Observation]) -> bool:

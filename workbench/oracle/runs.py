@@ -16,8 +16,10 @@ from workbench.servers import Run
 POISON, OTHER_POISON = 0x5A, 0xA5
 """Bytes for fresh memory: the first for eager, compiled and confirming runs, the second only for the control (anchors: same byte, or
 legitimate reads of ``torch.empty`` look flaky)."""
-NUDGE_BATCHES = ((0, 1), tuple(range(2, 6)), tuple(range(6, 24)))
-"""24 seeds (5 left six of 240 noise programs reported), in batches so that easy ones stop early."""
+NUDGE_BATCHES = ((0, 1), tuple(range(2, 6)), tuple(range(6, 24)), (24, 26, 28, 30))
+"""24 seeds (5 left six of 240 noise programs reported), in batches so that easy ones stop early; then those whose steps go together, for whole
+numbers alone: a count of many flips is further from another order's than 24 random ones tell."""
+TOGETHER = len(NUDGE_BATCHES) - 1
 
 LARGE = 1 << 20
 """Elements from which a leaf is nudged only when nothing smaller decides: gradients of some hundred MB."""
