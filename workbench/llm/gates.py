@@ -20,6 +20,8 @@ from workbench.signature import skeleton
 REPAIRABLE = frozenset({"fence", "syntax", "contract", "imports", "eager"})
 """Gates after which the model is shown the problem; the others say that it had no better idea."""
 VALID = "valid"
+REFUSALS = frozenset({"RuntimeError", "ValueError", "IndexError", "NotImplementedError"})
+"""How an op says that it does not take its arguments; a name that is not there is a mistake of the answer."""
 MODULES = frozenset(
     {
         "torch", "math", "cmath", "functools", "itertools", "collections", "dataclasses", "typing", "operator", "contextlib", "enum", "copy",
@@ -81,7 +83,7 @@ def gate(answer: str, finish: str, context: Context, runner: Runner) -> Gated:
     facts = facts_of(runner, found.program)
     if facts.returned:
         return found
-    if facts.outcome == "raised" and context.raises_ok:
+    if facts.outcome == "raised" and context.raises_ok and facts.why.partition(":")[0] in REFUSALS:
         return replace(found, raises=True)
     return replace(found, outcome="eager", problem=f"plain PyTorch does not run it ({facts.outcome}): {facts.why}"[:300])
 

@@ -6,6 +6,7 @@ from serving import completion, fenced, serving
 from store import open_store
 from store.records import Program
 from workbench.characteristics import named
+from workbench.llm import gates
 from workbench.llm.author import Author
 from workbench.llm.caller import Caller
 from workbench.llm.client import Client
@@ -86,6 +87,20 @@ def test_same_question_is_answered_from_the_store_and_another_sample_is_another_
     with pytest.raises(LLMError) as caught:
         write([], sample=9, offline=True, model="tiny")
     assert caught.value.kind == "unrecorded"
+
+
+def test_only_an_ops_own_refusal_counts_as_raising_on_purpose():
+    class Raises:
+        def __init__(self, kind):
+            self.kind = kind
+
+        def run(self, request):
+            return Run("ok", {"outcome": "raised", "exception": {"class": self.kind, "message": "x"}}, {})
+
+    context = gates.Context("lost-validation", SEED.program, (), raises_ok=True)
+    answer = f"```python\n{GOOD}```"
+    assert gates.gate(answer, "stop", context, Raises("RuntimeError")).raises
+    assert gates.gate(answer, "stop", context, Raises("NameError")).outcome == "eager"
 
 
 def test_what_was_mended_is_told(write):
