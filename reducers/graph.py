@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from reducers.deadcode import tidy
 from reducers.oracle import Candidate, Kind
 from reducers.packs import operations
-from reducers.rounds import showing, size
+from reducers.rounds import OPERATIONS, showing, size
 from reducers.search import Search
 from reducers.statements import returned
 from reducers.straight import clean
@@ -57,18 +57,18 @@ def _together(search: Search, texts: list[str], configuration: Configuration) ->
 
     def add(text: str) -> str:
         candidate = search.candidate(text, configuration)
-        if candidate is None:
+        if candidate is None or (made and sum(operations(c.source) for c in made.values()) + operations(text) > OPERATIONS):
             return ""
         made.setdefault(candidate.key, candidate)
         return candidate.key
 
-    for text in texts:
-        tree = parse(text)
+    trees = [parse(text) for text in texts]
+    for tree in trees:
         names = values(tree)
         if len(names) > 1:
             asked[add(show(tidy(_returning(tree, names))))] = tree, names
-        for part in (*_single_results(tree), tree):
-            add(show(clean(part)))
+    for part in (*trees, *(cut for tree in trees for cut in _single_results(tree))):
+        add(show(clean(part)))
     found = showing(search, list(made.values()), sound=True, halvings=1)
     if not search.packing:
         return _one_by_one(search, texts, configuration)
