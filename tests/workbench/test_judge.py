@@ -146,6 +146,13 @@ def test_a_program_that_asks_if_it_is_compiled_is_warned_about(judge: Judge):
     assert Warning.ASKS_IF_COMPILED in verdict.warnings
 
 
+def test_an_untrusted_program_may_have_the_name_of_a_file_that_it_may_not_read(judge: Judge, tmp_path: Path):
+    named = tmp_path / "own.py"
+    named.write_text("import torch\ndef fn(x):\n    return x + 1\ndef get_inputs():\n    return [torch.ones(3)]\n")
+    verdict = judge.check(read_program(named), setting=Setting("untrusted"))
+    assert verdict.outcome is Outcome.AGREE, verdict.reason
+
+
 def test_a_verdict_survives_json(judge: Judge):
     verdict = judge.check(read_program(CASES / "own_q15.py"), setting=Setting("own", str(CASES)))
     document = verdict.to_json()

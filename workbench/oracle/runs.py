@@ -160,7 +160,7 @@ class Runs:
             request = Request(
                 action=action,
                 source=self.program.source,
-                filename=self.program.name.partition("::")[0],
+                filename=self._filename(),
                 profile=self.setting.profile,
                 folder=self.setting.folder,
                 argv=list(self.setting.argv),
@@ -176,6 +176,11 @@ class Runs:
             )
             self._kept[name] = self._run(request)
         return self._kept[name]
+
+    def _filename(self) -> str:
+        """What tracebacks call the program. An untrusted one gets no path: Dynamo opens a file by that name, which the child may not read."""
+        name = self.program.name.partition("::")[0]
+        return name if self.setting.profile == "own" else name.rpartition("/")[2] or "program.py"
 
     def _form(self) -> dict[str, Any]:
         return {**({"test": self.setting.test} if self.setting.test else {}), **({} if self.setting.asserts else {"asserts": False})}
