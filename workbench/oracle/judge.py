@@ -17,7 +17,7 @@ from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
 from workbench.oracle.script import examine_script
 from workbench.oracle.warn import warnings_of
 
-VERSION = 7
+VERSION = 8
 """Counts every change that can change a verdict; part of the memo's key."""
 MOST_DIFFERENCES = 64
 SHARE = 16

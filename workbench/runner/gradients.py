@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch.utils import _pytree
+from torch.utils import _python_dispatch, _pytree
 
 from .describe import Describer
 from .observe import kind_of
@@ -113,11 +113,12 @@ def cotangent(output: torch.Tensor, index: int) -> torch.Tensor:
     """A fixed tensor like ``output``, not constant: multiples of 1/64 in [0.5, 1.5), which bfloat16 and wider types hold exactly."""
     if kind_of(output) != "dense":
         return torch.ones_like(output.detach())
-    steps = torch.arange(1, output.numel() + 1, dtype=torch.float64, device=output.device)
-    values = _spread(steps, 0.17 * index)
-    if output.is_complex():
-        values = torch.complex(values, _spread(steps, 0.17 * index + 0.41))
-    return values.reshape(output.shape).to(output.dtype)
+    with _python_dispatch._disable_current_modes():  # ours, not the program's: a nudge must not move it
+        steps = torch.arange(1, output.numel() + 1, dtype=torch.float64, device=output.device)
+        values = _spread(steps, 0.17 * index)
+        if output.is_complex():
+            values = torch.complex(values, _spread(steps, 0.17 * index + 0.41))
+        return values.reshape(output.shape).to(output.dtype)
 
 
 def _spread(steps: torch.Tensor, shift: float) -> torch.Tensor:
