@@ -82,7 +82,7 @@ def ours(pool: Pool, program: Program) -> Row:
 
 def _picire() -> Any:
     """picire 21.8 asks ``pkg_resources`` for its version, which setuptools no longer brings."""
-    if importlib.util.find_spec("pkg_resources") is None:
+    if "pkg_resources" not in sys.modules and importlib.util.find_spec("pkg_resources") is None:
         stand_in = types.ModuleType("pkg_resources")
         stand_in.get_distribution = lambda name: types.SimpleNamespace(version=importlib.metadata.version(name))  # type: ignore[attr-defined]
         sys.modules["pkg_resources"] = stand_in
