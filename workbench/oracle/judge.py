@@ -17,11 +17,13 @@ from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
 from workbench.oracle.script import examine_script
 from workbench.oracle.warn import warnings_of
 
-VERSION = 8
+VERSION = 9
 """Counts every change that can change a verdict; part of the memo's key."""
 MOST_DIFFERENCES = 64
 SHARE = 16
 """One in so many programs (by their text) that one thread compiles right is judged again with two: other code, omp parallel and accumulators."""
+MACHINES = ("CppCompileError", "ModuleNotFoundError", "ImportError", "InvalidCxxCompiler", "FileNotFoundError", "PermissionError")
+"""Exceptions by which an interpreter without a compiler, or without a module that torch wants, shows: then no program compiles."""
 UNRAISED = ("InvalidProgram", "ConfigurationError")
 """Classes by which a runner says what is missing or wrong without an exception of the program."""
 
@@ -141,8 +143,9 @@ class _Examination:
 
     def _loud(self, compiled: Observation) -> Verdict:
         assert compiled.exception is not None
-        if "CppCompileError" in compiled.exception.class_name and not self._runs.compiler_works():
-            return self._undecided("the C++ compiler fails on every program here (workbench doctor says more)")
+        if any(name in compiled.exception.class_name for name in MACHINES) and not self._runs.compiler_works():
+            told = compiled.exception.message.strip().partition("\n")[0][:200]
+            return self._undecided(f"Inductor fails on every program here, a trivial one too (workbench doctor says more): {told}")
         if self._demand.confirm:
             again = self._runs.compiled(key="confirm")
             if again.outcome != "raised":
