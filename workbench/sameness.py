@@ -42,6 +42,9 @@ TELLING = (
 )
 """Of several symptoms the reduction follows the first of these: what a reader of the repro understands soonest."""
 
+OF_SHARED_MEMORY = (Symptom.VALUE, Symptom.NAN, Symptom.MUTATION)
+"""What memory that is wrongly shared brings about."""
+
 MESSAGE_OVERLAP = 0.6
 """Share of words that two error messages must have in common to be the same crash; shapes and names change as a program shrinks."""
 
@@ -69,7 +72,8 @@ class Bug:
     """What has to stay the same while a finding shrinks.
 
     also: the same change of values where the program shows it at the other end of one write: in what is returned, and in the input that
-          was written into. Which of the two a smaller program shows depends on what it returns
+          was written into; and the memory wrongly shared, where a later write makes it a wrong value. Which of them a smaller program shows
+          depends on what it returns and does
     guilty: the guilty pass where the verdict knows it; a candidate that was asked for it has to blame the same
     """
 
@@ -77,12 +81,12 @@ class Bug:
     stage: Stage | None
     change: Change
     warnings: frozenset[Warning]
-    also: Change | None = None
+    also: tuple[Change, ...] = ()
     guilty: str = ""
 
     def shown_by(self, change: Change) -> bool:
         """Whether a candidate's change is this bug's."""
-        return self.change.covers(change) or (self.also is not None and self.also.covers(change))
+        return any(own.covers(change) for own in (self.change, *self.also))
 
     def text(self) -> str:
         """One line for people, and part of the journal's key."""
@@ -102,7 +106,8 @@ def bug_of(verdict: Verdict) -> Bug | None:
         other = Symptom.MUTATION  # an input that is written into and returned is told of once, as what is returned
     elif chosen.symptom is Symptom.MUTATION:
         other = next((s for s in (Symptom.VALUE, Symptom.NAN) if s in both), None)
-    also = Change(other, chosen.change) if other is not None else None
+    shared = next((c for c, _ in changes if c.symptom is Symptom.ALIAS and chosen.symptom in OF_SHARED_MEMORY), None)
+    also = (*([Change(other, chosen.change)] if other is not None else []), *([shared] if shared is not None else []))
     return Bug(verdict.outcome, verdict.stage, chosen, frozenset(verdict.warnings), also, verdict.guilty or "")
 
 

@@ -109,3 +109,9 @@ def test_eager_has_to_raise_the_same_error_as_in_the_original():
     bug = bug_of(finding(told))
     assert raises_alike(bug, "ValueError: target 7 out of range")
     assert not raises_alike(bug, "TypeError: fn() missing 1 required positional argument")
+
+
+def test_memory_that_is_wrongly_shared_is_the_bug_whether_or_not_a_write_shows_it():
+    shared = Difference("return[0]", Symptom.ALIAS, change="alias")
+    assert judged(bug_of(finding(LARGE, shared)), finding(shared)) == (Kind.SAME, ("return[0]",))
+    assert judged(bug_of(finding(LARGE)), finding(shared))[0] is Kind.DIFFERENT
