@@ -44,7 +44,6 @@ TRAPS = {
     ),
     "only a huge value differs": (program("z = x * 2", "z = x.clamp(max=1e12) * 2", "torch.tensor([1.0, 1.7e12, 3.0, 4.0])"), "1700000000000"),
     "only a negative zero differs": (program("z = 1 / x", "z = 1 / torch.where(x == 0, 0.0, x)", "torch.tensor([1.0, -0.0, 2.0])"), "-0.0"),
-    "a constant must not become plain": (program("k = 3.7; z = x * k", "z = x * int(k)", "torch.tensor([1.0, 2.0, 3.0])"), "3.7"),
 }
 
 

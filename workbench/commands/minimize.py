@@ -199,6 +199,7 @@ class _Runs:
         name = worker_name(threading.get_ident())
         job = batch.store.claim(["reduce"], name, LEASE_SECONDS)
         if job is None or job.finding_id is None:
+            batch.store.leave(name)
             return None
         target.finding = job.finding_id
         try:
