@@ -71,9 +71,9 @@ class Change:
 class Bug:
     """What has to stay the same while a finding shrinks.
 
-    also: the same change of values where the program shows it at the other end of one write: in what is returned, and in the input that
-          was written into; and the memory wrongly shared, where a later write makes it a wrong value. Which of them a smaller program shows
-          depends on what it returns and does
+    also: the same change of values where the program shows it at both ends of one write, in what is returned and in the input that was
+          written into; and the memory wrongly shared, where a later write makes it a wrong value. Only what the original shows itself, so
+          that a reader of the repro finds a symptom of the report
     guilty: the guilty pass where the verdict knows it; a candidate that was asked for it has to blame the same
     """
 
@@ -101,11 +101,8 @@ def bug_of(verdict: Verdict) -> Bug | None:
     rank = {symptom: i for i, symptom in enumerate(TELLING)}
     chosen = min(changes, key=lambda c: rank.get(c[0].symptom, len(rank)))[0]
     both = {c.symptom for c, _ in changes if c.change == chosen.change}
-    other: Symptom | None = None
-    if chosen.symptom in (Symptom.VALUE, Symptom.NAN):
-        other = Symptom.MUTATION  # an input that is written into and returned is told of once, as what is returned
-    elif chosen.symptom is Symptom.MUTATION:
-        other = next((s for s in (Symptom.VALUE, Symptom.NAN) if s in both), None)
+    ends = (Symptom.VALUE, Symptom.NAN, Symptom.MUTATION)
+    other = next((s for s in ends if chosen.symptom in ends and s in both and s is not chosen.symptom), None)
     shared = next((c for c, _ in changes if c.symptom is Symptom.ALIAS and chosen.symptom in OF_SHARED_MEMORY), None)
     also = (*([Change(other, chosen.change)] if other is not None else []), *([shared] if shared is not None else []))
     return Bug(verdict.outcome, verdict.stage, chosen, frozenset(verdict.warnings), also, verdict.guilty or "")

@@ -88,7 +88,7 @@ def proposed_labels(subject: Subject) -> tuple[str, ...]:
 def _description(subject: Subject) -> str:
     verdict = subject.verdict
     stage = f" It goes wrong in {STAGES[verdict.stage]}." if verdict.stage else ""
-    lines = [f"The program below gives {symptoms_text(verdict.symptoms)} under `torch.compile`, without an error or a warning.{stage}"]
+    lines = [f"Under `torch.compile` the program below silently differs from eager: {symptoms_text(verdict.symptoms)}.{stage}"]
     if Symptom.MISSING_ERROR in verdict.symptoms:
         lines = [f"Eager raises, and the same program runs under `torch.compile` without an error.{stage}"]
     elif verdict.outcome is Outcome.ERROR:
