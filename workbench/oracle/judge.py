@@ -144,8 +144,8 @@ class _Examination:
     def _loud(self, compiled: Observation) -> Verdict:
         assert compiled.exception is not None
         if any(name in compiled.exception.class_name for name in MACHINES) and not self._runs.compiler_works():
-            told = compiled.exception.message.strip().partition("\n")[0][:200]
-            return self._undecided(f"Inductor fails on every program here, a trivial one too (workbench doctor says more): {told}")
+            said = compiled.exception.message.strip().partition("\n")[0][:200]
+            return self._undecided(f"Inductor fails on every program here, a trivial one too (workbench doctor says more): {said}")
         if self._demand.confirm:
             again = self._runs.compiled(key="confirm")
             if again.outcome != "raised":
