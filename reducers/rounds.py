@@ -21,6 +21,9 @@ OPERATIONS = 120
 MOST = 48
 """Edits of one round; the boldest of a large program come first, and the rest is asked only when none of them shows the bug."""
 
+BARE = frozenset({"bypass", "hoist"})
+"""Passes whose edits are also tried without tidying."""
+
 Member = tuple[Edit, Candidate]
 
 
@@ -40,16 +43,25 @@ def closed(search: Search, passes: Sequence[Pass]) -> bool:
 
 
 def members_of(search: Search, tree: ast.Module, passes: Sequence[Pass]) -> list[Member]:
-    """Every edit with its candidate, each text once, those that are known to fail left out, the smallest first."""
+    """Every edit with its candidate, each text once, those that are known to fail left out, the smallest first.
+
+    Where tidying takes too much (what is dead may still draw a random number), the edit is tried without it.
+    """
     found: dict[str, Member] = {}
+
+    def add(edit: Edit, made: Candidate | None) -> bool:
+        if made is None or made.key in found:
+            return False
+        known = search.settled.get(made.key)
+        if known is None or known.kind is Kind.SAME:
+            found[made.key] = edit, made
+            return True
+        return False
+
     for pass_ in passes:
         for edit in pass_.edits(tree):
-            made = _candidate(search, tree, [edit], tidy=pass_.tidy)
-            if made is None or made.key in found:
-                continue
-            known = search.settled.get(made.key)
-            if known is None or known.kind is Kind.SAME:
-                found[made.key] = edit, made
+            if not add(edit, _candidate(search, tree, [edit], tidy=pass_.tidy)) and pass_.tidy and pass_.name in BARE:
+                add(edit, _candidate(search, tree, [edit], tidy=False))
     return sorted(found.values(), key=lambda member: size(member[1].source))
 
 

@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from reducers.names import undefined
@@ -67,8 +67,30 @@ def needs(ops, calls):
     return predicate
 
 
+DEAD = """\
+import torch
+flag = True
+
+def helper(a):
+    b = a.extra()
+    return b
+
+def fn(x, y):
+    v0 = x.op0()
+    if flag:
+        v1 = helper(x) + x.op1()
+    v2 = x.op2()
+    return v0, v2
+
+def get_inputs():
+    return [torch.randn(4, 8), torch.ones(3)]
+"""
+"""What the bug needs is not returned: tidying would take it away together with the helper beside it."""
+
+
 @SETTINGS
 @given(programs())
+@example((DEAD, frozenset({"op1"})))
 def test_the_result_shows_the_bug_is_one_minimal_and_never_grows(fake, calls, made):
     source, ops = made
     predicate = needs(ops, calls)
