@@ -144,13 +144,17 @@ class TestWithTorch:
         with Pool(jobs=2) as made:
             yield made
 
+    @pytest.mark.quality
     def test_two_workers_give_the_same_program(self, pool):
         one = Reducer(pool, budget=Budget(calls=8)).run(parse_program(STALE, "stale.py"))
         two = Reducer(pool, budget=Budget(calls=8), workers=2).run(parse_program(STALE, "stale.py"))
         assert one.program == two.program
         assert one.ended == two.ended == "budget"
 
-    @pytest.mark.parametrize("script", [SCRIPT, HIDDEN], ids=["called at the top level", "called inside a function"])
+    @pytest.mark.parametrize(
+        "script",
+        [pytest.param(SCRIPT, id="called at the top level"), pytest.param(HIDDEN, id="called inside a function", marks=pytest.mark.quality)],
+    )
     def test_a_script_goes_in_and_harness_form_comes_out(self, pool, script):
         reduced = Reducer(pool).run(parse_program(script, "script.py"))
         assert reduced.before.calls

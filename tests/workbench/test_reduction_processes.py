@@ -89,6 +89,7 @@ def accepted(path):
     return 0 if kept is None else int(kept.get("accepted", 0))
 
 
+@pytest.mark.quality
 def test_a_reduction_killed_at_two_moments_ends_as_one_that_was_left_alone(tmp_path):
     alone, killed = tmp_path / "alone.db", tmp_path / "killed.db"
     for path in (alone, killed):

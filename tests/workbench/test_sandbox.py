@@ -151,8 +151,11 @@ def test_a_run_without_a_layer_works_and_names_it(pool: Pool, layer: str) -> Non
 
 @pytest.mark.parametrize(
     "gone",
-    [(layers.PROCESSES,), (layers.USERS,), tuple(layers.LAYERS)],
-    ids=["no pid namespace", "no user namespace", "no layer at all"],
+    [
+        pytest.param((layers.PROCESSES,), id="no pid namespace", marks=pytest.mark.quality),
+        pytest.param((layers.USERS,), id="no user namespace", marks=pytest.mark.quality),
+        pytest.param(tuple(layers.LAYERS), id="no layer at all"),
+    ],
 )
 def test_a_machine_without_namespaces_still_ends_its_runs(gone: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret-of-the-host")
