@@ -81,6 +81,9 @@ def command(
     with Pool(python=python, jobs=jobs) as pool, _view(chosen, quiet=as_json) as watch:
         run = _Runs(chosen, pool, python, jobs, limits, watch, stop, certify=certify, db=database(db), everything=everything)
         interrupted = run.all()
+    elsewhere = 0 if interrupted else sum(t.reduced is None and t.error is None for t in chosen)
+    if elsewhere:
+        click.echo(f"{elsewhere} reduced by another worker, or to be taken over when its lease ends: workbench stats", err=True)
     documents = [_document(t) for t in chosen if t.reduced is not None or t.error is not None]
     if output is not None and chosen[0].reduced is not None:
         _write(output, chosen[0].reduced.program.source)
@@ -109,8 +112,10 @@ def _targets(names: tuple[str, ...], *, everything: bool, db: str | None) -> lis
         with open_store(database(db)) as store:
             known = {t.finding for t in found}
             found += [Target(finding=r.id) for r in store.find(order="id") if r.reduction != "done" and r.id not in known]
+            any_kept = bool(store.count(""))
         if not found:
-            click.echo("every finding of this store is reduced", err=True)
+            told = "every finding of this store is reduced" if any_kept else "no findings in this store yet: workbench fuzz"
+            click.echo(told, err=True)
     elif not found:
         raise WorkbenchError("nothing to minimize", "name findings (workbench list) or files, or say --all")
     return found
