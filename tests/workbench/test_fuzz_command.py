@@ -1,10 +1,14 @@
 """``workbench fuzz`` from outside: the documented document, wrong usage in one line, the same tests again."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
+
+from store import open_store
 
 KEYS = {"tests", "valid", "mismatches", "noise", "errors", "seconds", "tests_per_second", "by_characteristic", "buckets"}
 BUCKET = {"id", "signature", "stage", "symptoms", "codes", "first_seen", "count", "source"}
@@ -26,6 +30,26 @@ def test_wrong_usage_is_one_line_and_a_hint(tmp_path):
         assert done.returncode in (2, 4), done.stderr
         assert told in done.stderr
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.torch
+def test_an_interrupted_run_tells_what_is_finished(tmp_path):
+    command = [sys.executable, "-m", "workbench", "fuzz", "--jobs", "1", "--no-reduce", "--json", "--only", "promotion"]
+    path = tmp_path / "s.db"
+    running = subprocess.Popen([*command, "--db", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline and running.poll() is None:
+        if path.exists():
+            with open_store(path) as store:
+                if any(c.counters.get("tests") for c in store.campaigns()):
+                    break
+        time.sleep(0.2)
+    running.send_signal(signal.SIGINT)
+    stdout, stderr = running.communicate(timeout=120)
+    assert running.returncode == 130, stderr
+    document = json.loads(stdout)
+    assert set(document) >= KEYS
+    assert document["tests"] >= 1
 
 
 @pytest.mark.torch

@@ -48,7 +48,7 @@ CODES = ("NT", "PO", "AM", "BV", "OS", "SR", "MD", "LC", "EN")
 def command(*, paths: tuple[Path, ...], db: str | None, as_json: bool, **options: Any) -> int:
     """Mutate seeds and judge the mutants; real mismatches go into the store.
 
-    Ctrl-C keeps everything finished. Reductions that are not done when it ends stay queued for `workbench work`.
+    Ctrl-C keeps everything finished, and --json tells of it. Reductions that are not done when it ends stay queued for `workbench work`.
     """
     if options["minutes"] and options["tests"]:
         raise WorkbenchError("--minutes and --tests exclude each other", "give one of them")
@@ -84,7 +84,12 @@ def _fuzz(store: Store, paths: tuple[Path, ...], options: dict[str, Any], *, qui
         campaign = Campaign(store, pool, settings, _mutators(settings, codes), seeds, codes)
         if options["llm"] or settings.strategy == "llm":
             campaign.source = _source(campaign, pool, options)
-        fuzz(campaign, python=options["python"], quiet=quiet)
+        try:
+            fuzz(campaign, python=options["python"], quiet=quiet)
+        except KeyboardInterrupt:
+            if quiet:
+                emit(report(campaign))
+            raise
         return report(campaign)
 
 
