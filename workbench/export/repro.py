@@ -19,7 +19,7 @@ from workbench.export.form import Form, form_of
 from workbench.export.harness import Check
 from workbench.programs import write_block
 
-SCRIPT_FORM = "the program is in script form: it has no fn or Model with get_inputs"
+SCRIPT_FORM = "the program is in script form, without fn or Model and get_inputs; workbench minimize brings it into that form"
 
 
 @dataclass(frozen=True, slots=True)
