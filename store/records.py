@@ -328,7 +328,8 @@ class Verdict:
     reason:      one sentence for people
     ladder:      {backend: outcome}; empty when it was not asked for
     guilty:      pass or op that the bisector blames, or None ("no pass" is an answer: then ``guilty_asked`` is True)
-    replay:      command line that switches the guilty pass off, or empty
+    graph:       where several graphs were compiled, the one (or the first ones together) that shows it while the others stay eager, or empty
+    replay:      environment under which the guilty graph and pass are the last that are let through, to put before a command; or empty
     calls:       for scripts, one verdict a compiled call
     seconds:     wall time of everything that led to it
     torch:       version that judged, with CPU capability and threads in ``machine``
@@ -348,6 +349,7 @@ class Verdict:
     calls: tuple[Verdict, ...] = ()
     guilty: str | None = None
     guilty_asked: bool = False
+    graph: str = ""
     replay: str = ""
     compiles: int = 0
     seconds: float = 0.0
@@ -378,6 +380,7 @@ class Verdict:
             "calls": [c.to_json() for c in self.calls],
             "guilty": self.guilty,
             "guilty_asked": self.guilty_asked,
+            "graph": self.graph,
             "replay": self.replay,
             "compiles": self.compiles,
             "seconds": round(self.seconds, 3),
@@ -403,6 +406,7 @@ class Verdict:
             calls=tuple(Verdict.from_json(c) for c in data.get("calls", ())),
             guilty=data.get("guilty"),
             guilty_asked=bool(data.get("guilty_asked", False)),
+            graph=data.get("graph", ""),
             replay=data.get("replay", ""),
             compiles=data.get("compiles", 0),
             seconds=data.get("seconds", 0.0),

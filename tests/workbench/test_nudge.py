@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -14,6 +15,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
 from workbench.runner.nudge import Nudge
+from workbench.runner.orders import growth
 from workbench.runner.shadow import Shadow
 
 pytestmark = pytest.mark.torch
@@ -186,6 +188,47 @@ def test_vectors_keep_the_sign_or_phase_that_the_primal_chose(dtype: torch.dtype
         for plain, moved in zip(torch.linalg.svd(a), nudged(lambda: torch.linalg.svd(a), seed, plan)[0], strict=True):
             torch.testing.assert_close(moved, plain, rtol=1e-4, atol=1e-5)
     assert not torch.equal(nudged(lambda: torch.linalg.svd(a), 1, plan)[0].U, torch.linalg.svd(a).U)
+
+
+PLANE = normal(2, 4, 128, 256) + 50
+SCALE = torch.tensor([1.0, 2.0, 0.5, 3.0])
+NORMS = {
+    "batch": (lambda x: F.batch_norm(x, None, None, SCALE, SCALE, training=True), (0, 2, 3), 1),
+    "instance": (lambda x: F.instance_norm(x, weight=SCALE, bias=SCALE), (2, 3), 1),
+    "group": (lambda x: F.group_norm(x, 2, SCALE, SCALE), (2, 3, 4), 2),
+    "layer": (lambda x: F.layer_norm(x, [128, 256]), (2, 3), 0),
+}
+"""Each with the dimensions that it normalises over; the third number splits the channels, 0: no weights."""
+
+
+def normalised_by_lanes(name: str) -> Tensor:
+    """With the mean of a running sum in eight lanes of float32, as compiled code makes it (pytorch#142839)."""
+    _, dims, split = NORMS[name]
+    x = PLANE.unflatten(1, (2, 2)) if split == 2 else PLANE
+    order = [d for d in range(x.dim()) if d not in dims]
+    rows = x.permute(*order, *dims).reshape(*[x.shape[d] for d in order], -1, 8)
+    mean = torch.from_numpy(np.add.accumulate(rows.numpy(), axis=-2, dtype=np.float32)[..., -1, :]).sum(-1) / (rows.shape[-2] * 8)
+    shape = [x.shape[d] if d in order else 1 for d in range(x.dim())]
+    apart = x - mean.reshape(shape)
+    out = apart * (apart.square().mean(dims, keepdim=True) + 1e-5).rsqrt()
+    scale = SCALE.view(-1, 1, 1)
+    return out.reshape(PLANE.shape) * scale + scale if split else out
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_the_mean_that_a_normalisation_subtracts_is_as_uncertain_as_a_long_sum(name: str) -> None:
+    program = NORMS[name][0]
+    other = normalised_by_lanes(name)
+    assert float((other - program(PLANE)).abs().max()) > 1.2e-5
+    assert outside(lambda: program(PLANE), other) == 0
+    assert outside(lambda: program(PLANE), program(PLANE) * 1.002) > 0.5 * other.numel()
+    assert outside(lambda: program(PLANE), program(PLANE) + 1e-3) > 0.9 * other.numel()
+
+
+def test_a_short_sum_is_no_more_uncertain_than_one_step() -> None:
+    assert growth(500) == 1.0
+    x = normal(4, 50) * 0.05 + 100
+    assert outside(lambda: F.layer_norm(x, [50]), F.layer_norm(x, [50]) * (49 / 50) ** 0.5) > 100  # another correction
 
 
 # Planted: wrong, if only a little ------------------------------------------------------------------------------------------

@@ -35,10 +35,8 @@ def command(finding: int, db: str | None, *, original: bool, as_json: bool) -> N
         document = {**row.to_json(), "source": program.source, "verdict": verdict.to_json(), "events": [e.to_json() for e in events]}
         emit({**document, "bucket_members": members})
         return
-    from store.titles import is_generated
-
     head = _head(row, verdict, members)
-    head[0] += "  (generated title)" if is_generated(row.title, events) else ""
+    head[0] += "  (generated title)" if row.generated else ""
     lines = [*head, *_differences(verdict.differences), *_program(program, row, original=original)]
     for line in [*lines, *_history(events), "", f"next: {next_command(row)}"]:
         click.echo(line)
@@ -64,7 +62,7 @@ def next_command(row: FindingRow) -> str:
 
 def _head(row: FindingRow, verdict: Verdict, members: Sequence[int]) -> list[str]:
     from store.records import LADDER
-    from workbench.export.sentences import MARKS, NOISE, STAGES, WARNINGS
+    from workbench.export.sentences import MARKS, NOISE, STAGES, WARNINGS, replay_effect
 
     rungs = {backend: place for place, backend in enumerate(LADDER.values())}
     lines = [f"finding {row.id}  {MARKS[row.state]} {row.state}  {row.title}"]
@@ -74,10 +72,12 @@ def _head(row: FindingRow, verdict: Verdict, members: Sequence[int]) -> list[str
         lines.append(f"stage       {verdict.stage}: {STAGES[verdict.stage]}")
     if verdict.ladder:
         lines.append("ladder      " + "  ".join(f"{b} {verdict.ladder[b]}" for b in sorted(verdict.ladder, key=lambda b: rungs.get(b, 9))))
+    if verdict.graph:
+        lines.append(f"graph       {verdict.graph}")
     if verdict.guilty or verdict.guilty_asked:
         lines.append(f"guilty      {verdict.guilty or 'no single pass is to blame'}")
     if verdict.replay:
-        lines.append(f"replay      {verdict.replay}")
+        lines.append(f"replay      {verdict.replay}  ({replay_effect(verdict.replay)})")
     lines += [f"warning     {w}: {WARNINGS[w]}" for w in verdict.warnings]
     if verdict.noise:
         lines.append(f"noise       {verdict.noise.kind}: {NOISE[verdict.noise.kind]}")

@@ -15,7 +15,7 @@ from workbench import __version__
 from workbench.export.environment import Environment
 from workbench.export.gates import Gate, Report, Subject
 from workbench.export.harness import BACKEND_VARIABLE
-from workbench.export.sentences import STAGES, WARNINGS, number, symptoms_text
+from workbench.export.sentences import STAGES, WARNINGS, number, replay_effect, symptoms_text
 
 HEADINGS = ("### 🐛 Describe the bug", "### Minimal repro", "### Ablation", "### Error logs", "### Versions")
 
@@ -143,11 +143,13 @@ def _ablation(subject: Subject, report: Report, runs: Sequence[Run]) -> str:
     lines += [_row([_setting(r.configuration), f"{r.outcome} (torch {r.torch})"]) for r in runs[:12]]
     changed = subject.program.configuration.non_default()
     lines += ["", f"Configuration: {_setting(changed)}."]
+    if verdict.graph:
+        lines.append(f"Guilty graph, with the others left eager: {verdict.graph}.")
     if verdict.guilty or verdict.guilty_asked:
         lines.append(f"Compiler bisector: {f'`{verdict.guilty}`' if verdict.guilty else 'no single pass is to blame'}.")
     if verdict.replay:
-        command = verdict.replay if "python" in verdict.replay else f"{verdict.replay} python repro.py"
-        lines += ["Replay line of the bisector (the guilty application is the last that it lets through):", "", _fence(command, "sh")]
+        told = f"Replay line ({replay_effect(verdict.replay)}):"
+        lines += ["", told, "", _fence(f"{verdict.replay} python repro.py", "sh")]
     return "\n".join(lines)
 
 

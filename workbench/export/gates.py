@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from store.records import JSON, LADDER, Outcome, Program, Stage, State, Verdict
 from store.rows import FindingRow, JobKind, JobState
-from store.titles import is_generated, is_given
+from store.titles import is_given
 from workbench.errors import WorkbenchError
 from workbench.export.harness import BACKEND_VARIABLE
 from workbench.export.repro import Repro, repros
@@ -114,7 +114,7 @@ def subject_of(store: Store, finding_id: int) -> Subject:
         verdict = replace(verdict, stage=row.stage)
     reported = tuple(i for i in store.ids(f"bucket:{row.bucket} state:reported", "id") if i != finding_id)
     events = store.events(finding_id, None)
-    return Subject(row, reduced, verdict, reported, is_given(row.title, events), is_generated(row.title, events))
+    return Subject(row, reduced, verdict, reported, is_given(row.title, events), row.generated)
 
 
 def stored_gates(subject: Subject) -> tuple[Gate, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from store.records import NoiseKind, Stage, State, Symptom
 from store.records import Warning as Caution
+from store.rows import FindingRow
 
 SYMPTOMS: Mapping[Symptom, str] = {
     Symptom.VALUE: "wrong values",
@@ -72,6 +73,15 @@ MARKS: Mapping[State, str] = {
 """One narrow sign a state, so that colour never says anything alone."""
 
 
+GENERATED_SIGN = "✎"
+"""In front of a title that an LLM proposed, where there is no room for words: in lists."""
+
+
+def titled(row: FindingRow) -> str:
+    """A finding's title as lists show it."""
+    return f"{GENERATED_SIGN} {row.title}" if row.generated else row.title
+
+
 def symptoms_text(symptoms: tuple[Symptom, ...]) -> str:
     """``wrong values and wrong gradients``."""
     words = [SYMPTOMS[s] for s in symptoms] or ["a difference"]
@@ -81,3 +91,13 @@ def symptoms_text(symptoms: tuple[Symptom, ...]) -> str:
 def number(value: float | None) -> str:
     """A distance as people read it: ``0.25``, ``3.1e-07``, ``–`` when there is none."""
     return "–" if value is None else f"{value:.3g}"
+
+
+def replay_effect(replay: str) -> str:
+    """What a verdict's replay line does to a program that it is put before: whether the mismatch shows or is hidden."""
+    maximum = replay.partition("TORCH_BISECT_MAX=")[2].partition(" ")[0]
+    if maximum and maximum != "-1":
+        return f"shows it; TORCH_BISECT_MAX={int(maximum) - 1} hides it"
+    if maximum or "TORCH_COMPILE_OVERRIDE_INDUCTOR_CONFIGS" in replay:
+        return "hides it"
+    return "shows it"

@@ -41,7 +41,8 @@ class Guilty:
     """What the bisector blames.
 
     name:   ``lowerings aten.copy``, ``post_grad_passes remove_noop_ops``, a configuration switch, or None for no pass
-    replay: environment that lets the guilty application through as the last one, to put before a command; empty for no pass
+    replay: environment to put before a command: the guilty application is the last that is let through (``MAX=-1``: none is), or the
+            guilty switch is set the other way for every graph; empty for no pass
     """
 
     name: str | None = None
@@ -65,7 +66,7 @@ def guilty(runs: Runs, stage: Stage, shows: Shows, patches: Patches) -> Guilty:
         except UndecidedError:
             continue
         if observed.outcome == "returned" and not shows(observed):
-            return Guilty(f"{table}.{name}", f"torch._inductor.config.{name} = {value}")
+            return Guilty(f"{table}.{name}", f"TORCH_COMPILE_OVERRIDE_INDUCTOR_CONFIGS='>=0:{name}={value}'")
     return Guilty()
 
 

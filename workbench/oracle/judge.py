@@ -9,6 +9,7 @@ from store.records import LADDER, Configuration, Difference, Noise, NoiseKind, O
 from workbench.oracle.compare import Comparison, Disagreement
 from workbench.oracle.difference import difference
 from workbench.oracle.explain import Explained, Explainer, Patches
+from workbench.oracle.graphs import guilty_graph
 from workbench.oracle.guilty import APPLICATIONS, Shows, gone_without, guilty
 from workbench.oracle.ladder import Climb, climb, same_difference, same_raise, same_silence
 from workbench.oracle.memo import Memo
@@ -17,7 +18,7 @@ from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
 from workbench.oracle.script import examine_script
 from workbench.oracle.warn import warnings_of
 
-VERSION = 9
+VERSION = 10
 """Counts every change that can change a verdict; part of the memo's key."""
 MOST_DIFFERENCES = 64
 SHARE = 16
@@ -184,13 +185,24 @@ class _Examination:
 
         if (self._demand.threads or self._demand.ladder) and _threads_matter(self._runs, shows, patches):
             found = _warned_of_threads(found)
-        if found.stage not in APPLICATIONS or not (self._demand.ladder or self._demand.blame):
+        if found.stage is None or not (self._demand.ladder or self._demand.blame):
             return found
         if not self._demand.ladder:
+            if found.stage not in APPLICATIONS:
+                return found
             hidden = gone_without(self._runs, found.stage, self._demand.blame, shows, patches)
             return replace(found, guilty=self._demand.blame if hidden else None, guilty_asked=True)
-        blamed = guilty(self._runs, found.stage, shows, patches)
-        return replace(found, guilty=blamed.name, guilty_asked=True, replay=blamed.replay)
+        return self._blamed(found, shows, patches)
+
+    def _blamed(self, found: Verdict, shows: Shows, patches: Patches) -> Verdict:
+        """The guilty graph where there are several, and the guilty pass within it, so that one line replays both."""
+        assert found.stage is not None
+        graph = guilty_graph(self._runs, found.stage, shows, patches)
+        if found.stage not in APPLICATIONS:
+            return replace(found, graph=graph.name, replay=graph.replay)
+        blamed = guilty(self._runs, found.stage, shows, graph.patched(patches))
+        replay = " ".join(part for part in (graph.replay, blamed.replay) if part)
+        return replace(found, guilty=blamed.name, guilty_asked=True, graph=graph.name, replay=replay)
 
     def _equal(self, explained: Explained) -> Verdict:
         comparison = explained.comparison

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from store.records import Difference, Outcome, Stage, Verdict
+from workbench.export.sentences import replay_effect
 from workbench.oracle.warn import SENTENCES
 
 MARKS = {
@@ -95,12 +96,14 @@ def _stage(verdict: Verdict) -> Iterator[str]:
         yield f"  stage: {verdict.stage.value} ({meaning}); {ladder}"
     elif ladder:
         yield f"  stage: none of the ladder's backends fails; {ladder}"
+    if verdict.graph:
+        yield f"  guilty graph: {verdict.graph}"
     if verdict.guilty:
         yield f"  guilty pass: {verdict.guilty}"
     elif verdict.guilty_asked:
         yield "  guilty pass: no pass (switching none off hides it)"
     if verdict.replay:
-        yield f"  replay: {verdict.replay}"
+        yield f"  replay ({replay_effect(verdict.replay)}): {verdict.replay}"
 
 
 def _ruled_out(verdict: Verdict) -> Iterator[str]:

@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .exactness import exact_elements, magnitudes
+from .exactness import Again, exact_elements, magnitudes
 from .image import overlaps
 from .node import DECISIONS, FACTORIES, Node, abstract, desugars, floating, plain, real_dtype
+from .orders import NORMALISING, centred, growth, terms
 from .replay import ReplayError, replay, upcast
 
 SPREADS = frozenset({"var", "std", "var_mean", "std_mean"})
@@ -104,21 +105,23 @@ class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
             if not node.sums:
                 return None
             if node.operator.base in SPREADS and not any(t.is_complex() for t in before.operands):
-                return self._spread(node, again, inner)
+                return self._spread(node, again, inner, results, steps)
             if _by_products(node):
                 return [_far(before.operands, results[0], steps)]
             sizes = magnitudes(again)
             if sizes is None:
                 self.counts["failed"] += 1
                 return None
-            return [_within(r, size, steps) if floating(r) else r for r, size in zip(results, sizes, strict=True)]
+            grown = growth(terms(node, results)) * torch.finfo(inner).eps
+            moved = [_within(r, size, steps, grown) if floating(r) else r for r, size in zip(results, sizes, strict=True)]
+            return centred(node, results, moved) if node.operator.base in NORMALISING else moved
         try:
             return again(lambda t: _stepped(t, inner, steps))
         except ReplayError:
             self.counts["failed"] += 1
             return None
 
-    def _spread(self, node: Node, again: Callable[[Callable[[Tensor], Tensor]], list[Tensor]], inner: torch.dtype) -> list[Tensor] | None:
+    def _spread(self, node: Node, again: Again, inner: torch.dtype, results: list[Tensor], steps: _Steps) -> list[Tensor] | None:
         """Every operand element one ulp away from the mean, or towards it: as far as a running variance of numbers far from zero can be off."""
         dim = node.argument("dim")
         direction = 1.0 if self._seed % 4 == 0 else -1.0
@@ -128,11 +131,15 @@ class Nudge(TorchDispatchMode):  # type: ignore[no-untyped-call]
             away = torch.sign(wide - wide.mean(dims, keepdim=True)) if wide.dim() else torch.zeros_like(wide)
             return wide + direction * away * _ulp(wide, inner)
 
+        sizes = magnitudes(again)
         try:
-            return again(change)
+            moved = again(change)
         except ReplayError:
             self.counts["failed"] += 1
             return None
+        if sizes is not None and len(results) == 2:  # the mean beside the variance does not move with elements that move both ways
+            moved[1] = _within(results[1], sizes[1], steps, growth(terms(node, results)) * torch.finfo(inner).eps)
+        return moved
 
 
 class _Before:
@@ -145,7 +152,7 @@ class _Before:
         self.operands = list(self._floats.values())
         self.written = {i: self._floats[id(t)] for i, t in enumerate(node.written) if floating(t)}
 
-    def again(self, results: list[Tensor], fresh: list[int]) -> Callable[[Callable[[Tensor], Tensor]], list[Tensor]]:
+    def again(self, results: list[Tensor], fresh: list[int]) -> Again:
         written = {id(t) for t in self._node.written}
 
         def run(change: Callable[[Tensor], Tensor]) -> list[Tensor]:
@@ -201,10 +208,10 @@ def _ulp(wide: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.ldexp(torch.full_like(wide, info.eps), exponent - 1).clamp(min=info.tiny * info.eps)
 
 
-def _within(result: Tensor, size: Tensor, steps: _Steps) -> Tensor:
-    """Moved by a step of eps times the larger of the result and what was summed up for it."""
+def _within(result: Tensor, size: Tensor, steps: _Steps, grown: float) -> Tensor:
+    """Moved by a step of eps (``grown``, where that is more) times the larger of the result and what was summed up for it."""
     wide = upcast(result)
-    reach = torch.finfo(result.dtype).eps * torch.maximum(wide.abs(), size.nan_to_num(0.0, 0.0, 0.0))
+    reach = max(torch.finfo(result.dtype).eps, grown) * torch.maximum(wide.abs(), size.nan_to_num(0.0, 0.0, 0.0))
     if wide.is_complex():
         return wide + torch.complex(steps.like(reach) * reach, steps.like(reach) * reach)
     return wide + steps.like(wide) * reach

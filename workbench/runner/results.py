@@ -13,6 +13,7 @@ import torch
 from . import aliases, faults, modes, probe
 from . import globals as program_globals
 from .exercise import Execution
+from .frames import compiled_frames
 from .observe import Recorder, undisturbed
 from .program import Invalid
 from .protocol import Request
@@ -116,6 +117,7 @@ def facts(execution: Execution, request: Request) -> dict[str, Any]:
 
         found["compiled_frames"] = int(counters["frames"]["ok"])
         found["graphs"] = int(counters["stats"]["unique_graphs"])
+        found["frames"] = compiled_frames() if found["graphs"] > 1 else []
         found["graph_breaks"] = sum(counters["graph_break"].values())
         small = {name: {k: int(v) for k, v in counters[name].most_common(30)} for name in ("inductor", "aot_autograd", "frames", "stats")}
         found["counters"] = {name: group for name, group in small.items() if group}

@@ -7,7 +7,7 @@ from textual.content import Content
 from store.records import LADDER, MODES, Configuration
 from store.rows import JobKind, JobState, Run
 from workbench.cells import CELLS, DYNAMIC, ROWS, Cell, filled
-from workbench.export.sentences import MARKS, STAGES
+from workbench.export.sentences import MARKS, STAGES, replay_effect
 from workbench.triage.messages import Detail
 
 SIGNS = {"agree": "✓", "noise": "≈", "mismatch": "✗", "error": "✗", "invalid": "!", "undecided": "?"}
@@ -56,10 +56,12 @@ def _ladder(detail: Detail) -> list[Content]:
         lines.append(Content("  not asked yet: c queues a re-check"))
     if verdict.stage:
         lines.append(_pair("stage", f"{verdict.stage}: {STAGES[verdict.stage]}"))
+    if verdict.graph:
+        lines.append(_pair("graph", verdict.graph))
     if verdict.guilty or verdict.guilty_asked:
         lines.append(_pair("guilty", verdict.guilty or "no single pass is to blame"))
     if verdict.replay:
-        lines.append(_pair("replay", verdict.replay))
+        lines.append(_pair("replay", f"{verdict.replay}  ({replay_effect(verdict.replay)})"))
     runs = [run for run in detail.runs if run.purpose != JobKind.GRID]
     if runs:
         lines += [Content(""), _head("Runs"), *(_run(r) for r in runs[:20])]
