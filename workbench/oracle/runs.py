@@ -66,6 +66,10 @@ class Setting:
     tell: Callable[[str, float | None], None] | None = field(default=None, compare=False)
 
 
+WORTH_TELLING = 0.5
+"""Seconds of waiting for a server (it starts, or serves another program) from which they are told beside what ran."""
+
+
 class Runs:
     """All runs of one program under one configuration. Not thread-safe; the pool below is."""
 
@@ -192,7 +196,10 @@ class Runs:
         step = step if request.backend else STEPS[request.action]
         tell(step, None)
         run = self._pool.run(request)
-        tell(step, time.monotonic() - started)
+        waited = time.monotonic() - started - run.seconds
+        tell(step, run.seconds)
+        if waited > WORTH_TELLING:
+            tell("waiting for a server", waited)
         self.calls += 1
         self.compiles += _uses_inductor(request.backend)
         self.missing = tuple(run.missing)
