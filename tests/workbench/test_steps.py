@@ -8,7 +8,7 @@ import pytest
 
 from store.records import Program
 from workbench.commands.steps import Steps
-from workbench.connection import Run
+from workbench.servers import Run
 from workbench.oracle import runs
 from workbench.runner.protocol import Request
 
