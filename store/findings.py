@@ -15,12 +15,14 @@ from store.events import new_step
 from store.labels import NOBODY
 from store.records import Configuration, Program, Signature, Stage, State, Symptom, Verdict, canonical
 from store.rows import FindingRow, Reduction
-from store.titles import LONGEST, title_of
+from store.titles import GENERATED, LONGEST, title_of
 
 _CODE = re.compile(r"(NT|PO|AM|BV|OS|SR|MD|LC|EN)(?![a-z0-9])", re.IGNORECASE)
 _CHUNK = 500
 _SELECT = """
-    SELECT f.*, s.text AS signature, s.final AS final, p.sha AS program_sha, r.sha AS reduced_sha
+    SELECT f.*, s.text AS signature, s.final AS final, p.sha AS program_sha, r.sha AS reduced_sha,
+        (SELECT e.why FROM events e WHERE e.finding_id = f.id AND e.kind = 'title' AND e.undoes IS NULL
+            AND json_extract(e.after, '$.title') = f.title ORDER BY e.id DESC LIMIT 1) AS titled
     FROM findings f JOIN signatures s ON s.id = f.signature_id JOIN blobs p ON p.id = f.program_id LEFT JOIN blobs r ON r.id = f.reduced_id
 """
 
@@ -242,4 +244,5 @@ def _as_row(row: sqlite3.Row) -> FindingRow:
         duplicate_of=row["duplicate_of"],
         verified=(row["verified"], row["verified_runs"]),
         campaign=row["campaign_id"],
+        generated=str(row["titled"] or "").startswith(GENERATED),
     )

@@ -58,6 +58,7 @@ class FindingRow:
     count:         how often it was found
     statements:    of the reduced program if there is one, else of the original
     verified:      (n, m): n of m cold runs showed the same mismatch; (0, 0) before the first
+    generated:     an LLM proposed the title; marked wherever the title is shown
     """
 
     id: int
@@ -93,6 +94,7 @@ class FindingRow:
     duplicate_of: int | None
     verified: tuple[int, int]
     campaign: int | None
+    generated: bool = False
 
     def to_json(self) -> dict[str, JSON]:
         """Plain JSON, every field."""

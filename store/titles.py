@@ -40,16 +40,6 @@ def title_of(symptoms: Sequence[Symptom], ops: Sequence[str], stage: Stage | Non
     return title if len(title) <= LONGEST else title[: LONGEST - 1] + "…"
 
 
-def is_generated(title: str, events: Sequence[Event]) -> bool:
-    """Whether an LLM proposed the title that a finding has now, by its history (newest first)."""
-    named = _naming(title, events)
-    return named is not None and named.why.startswith(GENERATED)
-
-
 def is_given(title: str, events: Sequence[Event]) -> bool:
     """Whether somebody gave a finding the title it has now; False for the one it began with."""
-    return _naming(title, events) is not None
-
-
-def _naming(title: str, events: Sequence[Event]) -> Event | None:
-    return next((e for e in events if e.kind == "title" and e.after.get("title") == title and e.undoes is None), None)
+    return any(e.kind == "title" and e.after.get("title") == title and e.undoes is None for e in events)

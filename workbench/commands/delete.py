@@ -21,7 +21,9 @@ def command(findings: tuple[int, ...], db: str | None, *, yes: bool) -> None:
     with changing(db) as store:
         rows = [store.finding(i) for i in dict.fromkeys(findings)]
         if not yes:
-            _ask([f"{row.id}  {row.title}" for row in rows])
+            from workbench.export.sentences import titled
+
+            _ask([f"{row.id}  {titled(row)}" for row in rows])
         changed = store.delete([row.id for row in rows], actor=actor())
     click.echo(f"{len(changed)} findings deleted; workbench undo brings them back", err=True)
 

@@ -26,12 +26,12 @@ OPTIONAL = ("labels", "reduction", "count", "bucket", "dtype", "statements", "st
 @json_option
 @db_option
 def command(query: tuple[str, ...], limit: int | None, order: str, db: str | None, *, as_json: bool) -> None:
-    """List findings, newest first.
+    """List findings, newest first. ✎ stands before a title that an LLM proposed.
 
     QUERY: state:new op:softmax -label:flaky dtype:f16 age:<7d "exact words"; the same language as in triage.
     Everything after -- is QUERY, so that a leading - is no option: workbench list -- -label:flaky.
     """
-    from workbench.export.sentences import MARKS
+    from workbench.export.sentences import MARKS, titled
 
     text = " ".join(query)
     with reading(db) as store:
@@ -46,7 +46,7 @@ def command(query: tuple[str, ...], limit: int | None, order: str, db: str | Non
             str(row.id),
             f"{MARKS[row.state]} {row.state}",
             row.stage.value if row.stage else "-",
-            row.title,
+            titled(row),
             row.dtype or "-",
             str(row.statements),
             row.reduction.value,

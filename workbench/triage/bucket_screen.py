@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
 from store.rows import BucketRow, FindingRow
-from workbench.export.sentences import MARKS
+from workbench.export.sentences import MARKS, titled
 from workbench.triage.bucket_text import duplicates, duplicates_preview, fold_preview, merge_preview, signature_content, split_preview
 from workbench.triage.dialogs import ConfirmDialog
 from workbench.triage.messages import BucketDetail, BucketsLoaded, Change
@@ -137,7 +137,7 @@ class BucketScreen(ModalScreen[str | None]):
     def _member(row: FindingRow, detail: BucketDetail) -> Line:
         why = "leader" if row.id == detail.bucket.leader else "by hand" if row.id in detail.moved else "same"
         same = f" (of {row.duplicate_of})" if row.duplicate_of else ""
-        return Line(row.id, (str(row.id), f"{MARKS[row.state]} {row.state}", str(row.statements), why, row.title + same))
+        return Line(row.id, (str(row.id), f"{MARKS[row.state]} {row.state}", str(row.statements), why, titled(row) + same))
 
     def on_pick_list_highlighted(self, event: PickList.Highlighted) -> None:
         """The side follows the cursor."""

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from store.records import LADDER, SIDE_EXITS, Signature
 from store.rows import BucketRow, FindingRow
-from workbench.export.sentences import STAGES, SYMPTOMS
+from workbench.export.sentences import STAGES, SYMPTOMS, titled
 from workbench.triage.configuration_text import SIGNS
 from workbench.triage.messages import BucketDetail
 
@@ -74,7 +74,7 @@ def merge_preview(into: BucketRow, others: Sequence[BucketRow]) -> str:
 def split_preview(bucket: BucketRow, chosen: Sequence[FindingRow]) -> str:
     """What splitting would do."""
     lines = [f"Split {len(chosen)} finding{'s' * (len(chosen) > 1)} off bucket {bucket.id} into a bucket of their own?", ""]
-    lines += [f"{row.id}  {row.statements} statements  {row.title}" for row in chosen[:SHOWN]]
+    lines += [f"{row.id}  {row.statements} statements  {titled(row)}" for row in chosen[:SHOWN]]
     lines += [f"and {len(chosen) - SHOWN} more"] if len(chosen) > SHOWN else []
     left = bucket.members - len(chosen)
     again = " A new leader is chosen for those that stay." if bucket.leader in [row.id for row in chosen] and left else ""
@@ -87,10 +87,10 @@ def duplicates_preview(leader: FindingRow, chosen: Sequence[FindingRow], left: S
     lines = [
         f"Set {len(chosen)} finding{'s' * (len(chosen) > 1)} to duplicate of {leader.id}?",
         "",
-        f"leader  {leader.id}  {leader.title}",
+        f"leader  {leader.id}  {titled(leader)}",
         "",
     ]
-    lines += [f"{row.id}  {row.state}  {row.title}" for row in chosen[:SHOWN]]
+    lines += [f"{row.id}  {row.state}  {titled(row)}" for row in chosen[:SHOWN]]
     lines += [f"and {len(chosen) - SHOWN} more"] if len(chosen) > SHOWN else []
     lines += ["", f"{len(left)} are put aside, reported or fixed already: not touched."] if left else []
     return "\n".join([*lines, "", "u takes it back."])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 
 from store.rows import FindingRow, Reduction
-from workbench.export.sentences import MARKS
+from workbench.export.sentences import MARKS, titled
 
 REDUCTION_SIGNS = {
     Reduction.NONE: "·",
@@ -36,7 +36,7 @@ COLUMNS = (
     Column("state", 11, lambda r: f"{MARKS[r.state]} {r.state}", "state"),
     Column("red", 3, lambda r: REDUCTION_SIGNS[r.reduction], "", 54),
     Column("stage", 13, lambda r: r.stage.value if r.stage else "–", "stage", 100),
-    Column("title", 0, lambda r: r.title, "title"),
+    Column("title", 0, titled, "title"),
     Column("dtype", 9, lambda r: r.dtype or "–", "dtype", 84),
     Column("stmts", 5, lambda r: str(r.statements), "size", 72, right=True),
     Column("bucket", 6, lambda r: str(r.bucket), "bucket", 110, right=True),

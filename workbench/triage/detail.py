@@ -11,7 +11,6 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static, Tab, Tabs
 
-from store.titles import is_generated
 from workbench.export.sentences import MARKS
 from workbench.triage.configuration_text import configuration_content
 from workbench.triage.differences_text import differences_content
@@ -102,7 +101,7 @@ class DetailPane(Vertical):
             text.update(Content.styled("No finding is chosen.", "dim"))
             return
         row = self.detail.row
-        generated = ("  (generated title)", "dim") if is_generated(row.title, self.detail.events) else ""
+        generated = ("  (generated title)", "dim") if row.generated else ""
         title.update(
             Content.assemble(
                 (f"{row.id} ", "bold"), f"{MARKS[row.state]} {row.state}  ", (row.title, "bold"), generated, _labels(row.labels)

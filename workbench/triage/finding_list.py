@@ -39,6 +39,7 @@ class FindingList(ScrollView, can_focus=True):
     `space` marks, `v` begins and ends a range, `*` marks all shown, `esc` clears.
     What you do next is done to what is marked **and** shown, else to the finding under the cursor.
     `/` filters. `S` sorts by the next column; so does a click on its title.
+    `✎` stands before a title that an LLM proposed.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {

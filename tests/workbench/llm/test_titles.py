@@ -89,13 +89,49 @@ async def test_the_screen_and_show_mark_it(store, monkeypatch):
     asked(store, TITLE)
     told = CliRunner().invoke(group, ["--db", str(store.path), "show", "1"], standalone_mode=False).output
     assert f"{TITLE}  (generated title)" in told
+    told = CliRunner().invoke(group, ["--db", str(store.path), "list"], standalone_mode=False).output
+    assert f"✎ {TITLE}" in told
     app = TriageApp(store.path)
     async with app.run_test(size=(140, 40)) as pilot:
-        for _ in range(200):
-            await pilot.pause(0.05)
-            if app.pane.detail is not None:
-                break
+        await settled(pilot, lambda: app.pane.detail is not None)
         assert f"{TITLE}  (generated title)" in str(app.pane.query_one("#detail-title").content)
+
+
+async def settled(pilot, true):
+    for _ in range(200):
+        await pilot.pause(0.05)
+        if true():
+            return
+    raise AssertionError("it did not happen")
+
+
+async def test_the_list_marks_it_with_a_sign_until_a_person_gives_another(store):
+    from workbench.triage.app import TriageApp
+    from workbench.triage.finding_list import FindingList
+
+    asked(store, TITLE)
+    app = TriageApp(store.path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        listed = app.query_one(FindingList)
+
+        def line():
+            return listed.render_line(1).text
+
+        await settled(pilot, lambda: TITLE[:20] in line())
+        assert f"✎ {TITLE[:20]}" in line()
+        store.rename(1, "what Ann calls it", actor="ann")
+        await settled(pilot, lambda: "what Ann calls it" in line())
+        assert "✎" not in line()
+
+
+def test_mark_does_not_wear_off_and_goes_with_the_finding_into_another_store(store, tmp_path):
+    asked(store, TITLE)
+    for n in range(210):  # more history than anybody shows
+        store.assign([1], f"person {n}", actor="ann")
+    assert store.finding(1).generated
+    with open_store(tmp_path / "other.db") as other:
+        other.merge(store, actor="bob")
+        assert (other.finding(1).title, other.finding(1).generated) == (TITLE, True)
 
 
 def test_export_without_an_endpoint_keeps_its_title_and_says_so(store):
