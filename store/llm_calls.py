@@ -31,7 +31,7 @@ class Asked:
     parameters: model parameters sent, the sampling seed among them
     key:        digest of prompt, model and parameters: equal keys may be answered from here
     tries:      HTTP requests that it took
-    outcome:    ``valid``, or the gate or the fault that ended it; one word
+    outcome:    ``valid``, or the gate or the fault that ended it; one word; ``unread`` until somebody has looked
     detail:     one line for people
     cost:       in the currency of the configured prices; None where none are configured
     parent:     the call whose answer this one mends
@@ -97,6 +97,14 @@ def add(c: sqlite3.Connection, asked: Asked) -> int:
 def judged(c: sqlite3.Connection, call_id: int, verdict: str, finding: int | None) -> None:
     """The program of this call's answer has been judged."""
     changed = c.execute("UPDATE llm_calls SET verdict = ?, finding_id = ? WHERE id = ?", (verdict, finding, call_id)).rowcount
+    if not changed:
+        raise NotFoundError(f"no LLM call {call_id}", "`workbench stats --llm` counts them")
+
+
+def settled(c: sqlite3.Connection, call_id: int, outcome: str, detail: str, characteristic: str) -> None:
+    """What became of an answer that was kept before it was looked at; ``characteristic``: where only the answer says it."""
+    sql = "UPDATE llm_calls SET outcome = ?, detail = ?, characteristic = coalesce(nullif(?, ''), characteristic) WHERE id = ?"
+    changed = c.execute(sql, (outcome, detail, characteristic, call_id)).rowcount
     if not changed:
         raise NotFoundError(f"no LLM call {call_id}", "`workbench stats --llm` counts them")
 

@@ -429,6 +429,11 @@ class Store:
         with self._connection.write() as c:
             return llm_calls.add(c, asked)
 
+    def settle_llm_call(self, call_id: int, outcome: str, detail: str = "", characteristic: str = "") -> None:
+        """Say what became of an answer that was kept before it was looked at."""
+        with self._connection.write() as c:
+            llm_calls.settled(c, call_id, outcome, detail, characteristic)
+
     def judge_llm_call(self, call_id: int, verdict: str, finding: int | None = None) -> None:
         """Note what the oracle said of the program that a call brought, and the finding it was kept as."""
         with self._connection.write() as c:

@@ -14,13 +14,14 @@ from typing import Any
 
 @dataclass
 class Reply:
-    """One HTTP reply. ``cut``: send only so many bytes of the body and hang up; ``wait``: seconds before anything is sent."""
+    """One HTTP reply. ``cut``: send only so many bytes of the body and hang up; ``wait``: seconds before anything is sent, ``drip``: between bytes."""
 
     status: int = 200
     body: str | bytes = ""
     headers: dict[str, str] = field(default_factory=lambda: {"content-type": "application/json"})
     cut: int | None = None
     wait: float = 0.0
+    drip: float = 0.0
     hang_up: bool = False
 
 
@@ -91,7 +92,10 @@ class Serving:
                     self.send_header(name, value)
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body if reply.cut is None else body[: reply.cut])
+                for byte in body if reply.drip else ():
+                    serving.released.wait(reply.drip)
+                    self.wfile.write(bytes([byte]))
+                self.wfile.write(b"" if reply.drip else body if reply.cut is None else body[: reply.cut])
                 if reply.cut is not None:
                     self.wfile.flush()
                     self.close_connection = True

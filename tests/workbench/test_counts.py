@@ -41,6 +41,14 @@ def test_the_whole_campaign_comes_first_then_what_found_most():
     assert (found[4]["tried"], found[4]["valid"], found[4]["first_seen"]) == (3, 2, None)
 
 
+def test_model_that_wrote_mutants_has_a_row_of_its_own():
+    tallies = Tallies(elapsed=1.0)
+    tallies.add("mismatch", characteristics=["overlap"], mutators=["llm"], valid=True, seconds=1.0, new_bucket=True, at=0.5)
+    tallies.add("agree", characteristics=["overlap"], mutators=["flip"], valid=True, seconds=1.0, new_bucket=False, at=0.6)
+    told = rows(Campaign(7, "finished", "a", "a", None, {"strategy": "rules", "model": "tiny"}, tallies.to_json({})))[-1]
+    assert (told["kind"], told["name"], told["tried"], told["mismatches"]) == ("model", "tiny", 1, 1)
+
+
 def test_csv_reads_back_as_the_same_rows():
     read = list(csv.DictReader(io.StringIO(as_csv(campaign()))))
     assert tuple(read[0]) == COLUMNS

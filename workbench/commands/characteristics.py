@@ -83,16 +83,18 @@ def learn(files: tuple[Path, ...], *, output: Path, python: str | None, db: str 
     documents: list[JSON] = []
     with open_store(database(db)) as store, Pool(python=python) as pool:
         learner = Learner(caller_of(store, options), pool, seeds())
-        for path, text in texts:
-            draft = learner.draft(text)
-            written = _write(draft, output)
-            documents.append({"file": str(path), **draft.to_json(), "files": [str(p) for p in written]})
-            click.echo(_told(path, draft), err=True)
-            if not as_json:
-                for wrote in written:
-                    click.echo(str(wrote))
-    if as_json:
-        emit(documents)
+        try:
+            for path, text in texts:
+                draft = learner.draft(text)
+                written = _write(draft, output)
+                documents.append({"file": str(path), **draft.to_json(), "files": [str(p) for p in written]})
+                click.echo(_told(path, draft), err=True)
+                if not as_json:
+                    for wrote in written:
+                        click.echo(str(wrote))
+        finally:  # an endpoint that fails, or Ctrl-C, at the third text takes nothing away from the first two
+            if as_json:
+                emit(documents)
     return 0 if any(d["files"] for d in documents) else 2
 
 
@@ -163,7 +165,9 @@ def _write(draft: Draft, folder: Path) -> list[Path]:
 
 def _told(path: Path, draft: Draft) -> str:
     if draft.characteristic is None:
-        return f"{path}: nothing usable ({draft.outcome}: {draft.problem})"
+        from workbench.llm import told
+
+        return f"{path}: nothing usable ({draft.outcome}: {told.line(draft.problem, 400)})"
     t = draft.trial
     tried = f"fits {t.fitted} of {t.seeds} seeds, {t.ran} of {t.fitted} mutants run in eager" if t.seeds else "none could be made"
     return f"{path}: {draft.characteristic.id} ({draft.characteristic.code}); rule: {tried}{'' if draft.rule else ', not offered'}"

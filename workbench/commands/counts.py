@@ -1,4 +1,4 @@
-"""The counters of one campaign, a row a characteristic and a row a mutator, for a terminal, a pipe, or a CSV file. Reads what the campaign stored."""
+"""The counters of one campaign, a row a characteristic, a row a mutator, the model, for a terminal, a pipe, or a CSV file. Reads what the campaign stored."""
 
 from __future__ import annotations
 
@@ -10,20 +10,43 @@ from typing import Any
 from store.records import JSON
 from store.rows import Campaign
 
-COLUMNS = ("campaign", "kind", "name", "code", "tried", "valid", "mismatches", "noise", "errors", "undecided", "buckets", "seconds", "first_seen")
+COLUMNS = (
+    "campaign",
+    "kind",
+    "name",
+    "code",
+    "tried",
+    "valid",
+    "mismatches",
+    "noise",
+    "errors",
+    "undecided",
+    "buckets",
+    "seconds",
+    "first_seen",
+)
 """``tried``: mutants made, valid or not; ``seconds``: in workers; ``first_seen``: seconds from the start to the first mismatch, or empty."""
+LLM = "llm"
+"""What the LLM is called among the mutators (``llm.author.NAME``)."""
 KINDS = {"by_characteristic": "characteristic", "by_mutator": "mutator"}
 
 
 def rows(campaign: Campaign) -> list[dict[str, JSON]]:
-    """One dictionary a line, keys ``COLUMNS``: the whole campaign first, then by characteristic and by mutator, most buckets first."""
+    """One dictionary a line, keys ``COLUMNS``: the whole campaign first, then by characteristic and by mutator, most buckets first; then the model, where an LLM wrote mutants."""
     found = [_row(campaign, "campaign", str(campaign.settings.get("strategy", "")), campaign.counters, total=True)]
     for group, kind in KINDS.items():
         counts = campaign.counters.get(group)
         named = [(str(name), c) for name, c in counts.items() if isinstance(c, dict)] if isinstance(counts, dict) else []
         order = sorted(named, key=lambda item: (-_number(item[1].get("buckets")), -_number(item[1].get("mismatches")), item[0]))
         found += [_row(campaign, kind, name, counter) for name, counter in order]
-    return found
+    return found + _model(campaign)
+
+
+def _model(campaign: Campaign) -> list[dict[str, JSON]]:
+    """What the LLM's mutants came to, under the name of the model that wrote them; older campaigns do not know it."""
+    model, by_mutator = campaign.settings.get("model"), campaign.counters.get("by_mutator")
+    counter = by_mutator.get(LLM) if isinstance(by_mutator, dict) else None
+    return [_row(campaign, "model", str(model), counter if isinstance(counter, dict) else {})] if model else []
 
 
 def as_csv(campaign: Campaign) -> str:

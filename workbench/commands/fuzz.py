@@ -23,7 +23,12 @@ CODES = ("NT", "PO", "AM", "BV", "OS", "SR", "MD", "LC", "EN")
 
 @click.command(name="fuzz", short_help="Mutate seeds and judge the mutants; real mismatches go into the store.")
 @click.option(
-    "--seeds", "paths", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help="Program file or folder; opinfo[:N]: torch's operator samples (default: bundled)."
+    "--seeds",
+    "paths",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Program file or folder; opinfo[:N]: torch's operator samples (default: bundled).",
 )
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Stop after so long (default: run until Ctrl-C).")
 @click.option("--tests", type=click.IntRange(min=1), help="Stop after so many tests; the same seed gives the same tests.")
@@ -101,8 +106,10 @@ def _source(campaign: Campaign, pool: Pool, options: dict[str, Any]) -> Source |
     from workbench.llm.source import Questions
 
     settings: Settings = campaign.settings
-    named = {c for m in campaign.mutators for c in m.characteristics}
-    wanted = {c.id: c for c in catalogue().values() if c.id in named and (not settings.focus or c.code in settings.focus)}
+    named = {c for m in campaign.mutators for c in m.characteristics}  # without --only: those too that no rule implements
+    wanted = {
+        c.id: c for c in catalogue().values() if (c.id in named or not settings.only) and (not settings.focus or c.code in settings.focus)
+    }
     try:
         caller = caller_of(campaign.store, options)
     except LLMError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ def caller_of(store: Store, options: dict[str, Any]) -> Caller:
     from workbench.errors import WorkbenchError
     from workbench.llm.budget import Budget, Purse
     from workbench.llm.caller import Caller
+    from workbench.llm.client import Client
     from workbench.llm.endpoint import PRICES, Endpoint, endpoint
 
     offline = bool(options["llm_replay"])
@@ -46,6 +48,8 @@ def caller_of(store: Store, options: dict[str, Any]) -> Caller:
             "--llm-cost without prices", f"for example {PRICES}=0.15,0.075,0.60: prompt, cached, completion, a million tokens"
         )
     budget = Budget(options["llm_calls"], options["llm_tokens"], options["llm_cost"], options["llm_minutes"])
-    caller = Caller(store, where, Purse(budget), offline=offline)
+    stop = threading.Event()
+    client = None if offline else Client(where, stop, say=lambda text: click.echo(f"LLM: {text}", err=True))
+    caller = Caller(store, where, Purse(budget), offline=offline, stop=stop, client=client)
     caller.ready()
     return caller

@@ -105,6 +105,7 @@ def _written(file: Path, characteristic: str, number: int, python: str | None, d
     from store import open_store
     from workbench.characteristics import named
     from workbench.commands.llm import caller_of
+    from workbench.llm import told
     from workbench.llm.author import Author
     from workbench.seeds import folder
     from workbench.servers import Pool
@@ -116,7 +117,7 @@ def _written(file: Path, characteristic: str, number: int, python: str | None, d
             written = author.write(wanted, start, sample=number * ANSWERS + attempt)
             if written.mutant is not None:
                 return written.mutant
-            click.echo(f"answer {attempt + 1}: {written.outcome}: {written.problem}", err=True)
+            click.echo(f"answer {attempt + 1}: {written.outcome}: {told.line(written.problem, 400)}", err=True)
     raise WorkbenchError(
         f"{file}: no usable mutant in {ANSWERS} answers of {author.caller.model}", "try another --seed, another model, or go without --llm"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,10 @@ from workbench.commands.options import database, db_option, emit, json_option
 from workbench.commands.reading import reading, table
 from workbench.errors import WorkbenchError
 
+if TYPE_CHECKING:
+    from store import Store
+    from store.rows import Campaign
+
 BY = ("state", "stage", "symptom", "code", "dtype", "reduction")
 
 
@@ -19,7 +24,11 @@ BY = ("state", "stage", "symptom", "code", "dtype", "reduction")
 @click.argument("query", nargs=-1)
 @click.option("--by", multiple=True, help=f"Count by this; may be repeated (default: {' '.join(BY)}).")
 @click.option("--llm", is_flag=True, help="Count calls to LLM endpoints instead: outcomes, tokens, time, cost.")
-@click.option("--campaign", type=int, help="One campaign (0: the latest): a row a characteristic and a mutator; with --llm, its calls.")
+@click.option(
+    "--campaign",
+    type=int,
+    help="One campaign (0: the latest): a row a characteristic, a mutator, and the model that wrote mutants; with --llm, its calls.",
+)
 @click.option("--csv", "as_csv", is_flag=True, help="The rows of the campaign as CSV on stdout (default: of the latest).")
 @json_option
 @db_option
@@ -30,7 +39,9 @@ def command(
     text = " ".join(query)
     _upgrade(db)
     if llm:
-        _llm(db, by, campaign or None, as_json=as_json)
+        if text or as_csv:
+            raise WorkbenchError("LLM calls take no query and no --csv", "workbench stats --llm --campaign 3 --by outcome, or --json")
+        _llm(db, by, campaign, as_json=as_json)
         return
     if campaign is not None or as_csv:
         if text or by or (as_csv and as_json):
@@ -61,19 +72,23 @@ def command(
 def _campaign(db: str | None, campaign: int, *, as_csv: bool, as_json: bool) -> None:
     """What one campaign did, by characteristic and mutator."""
     with reading(db) as store:
-        if campaign:
-            chosen = store.campaign(campaign)
-        else:
-            latest = store.campaigns(1)
-            if not latest:
-                raise WorkbenchError("no campaign yet", "workbench fuzz --minutes 5")
-            chosen = latest[0]
+        chosen = _chosen(store, campaign)
     if as_csv:
         click.echo(counts.as_csv(chosen), nl=False)
     elif as_json:
         emit({**chosen.to_json(), "rows": counts.rows(chosen)})
     else:
         table([name.replace("_", " ") for name in counts.COLUMNS[1:]], list(counts.lines(chosen)), flexible=1)
+
+
+def _chosen(store: Store, campaign: int) -> Campaign:
+    """A campaign by its number; 0: the latest."""
+    if campaign:
+        return store.campaign(campaign)
+    latest = store.campaigns(1)
+    if not latest:
+        raise WorkbenchError("no campaign yet", "workbench fuzz --minutes 5")
+    return latest[0]
 
 
 def _llm(db: str | None, by: tuple[str, ...], campaign: int | None, *, as_json: bool) -> None:
@@ -84,8 +99,7 @@ def _llm(db: str | None, by: tuple[str, ...], campaign: int | None, *, as_json: 
     if unknown:
         raise WorkbenchError(f"LLM calls are not counted by {unknown[0]!r}", f"--by: {', '.join(GROUPS)}")
     with reading(db) as store:
-        if campaign is not None:
-            store.campaign(campaign)
+        campaign = None if campaign is None else _chosen(store, campaign).id
         tallies = {name: store.llm_tally(name, campaign) for name in by or ("model", "purpose", "outcome", "verdict", "characteristic")}
     for rows in tallies.values():
         for row in rows:

@@ -99,8 +99,9 @@ class Campaign:
 
     def run(self) -> None:
         """Run to the end. KeyboardInterrupt goes through after what is finished is kept and the campaign closed as interrupted."""
+        described: Mapping[str, JSON] = self.source.described() if self.source is not None else {}
         self.id = self.store.start_campaign(
-            {**self.settings.to_json(), "seeds": len(self.seeds), "mutators": [m.name for m in self.mutators]}
+            {**self.settings.to_json(), "seeds": len(self.seeds), "mutators": [m.name for m in self.mutators], **described}
         )
         state = "interrupted"
         self._environment = self.pool.environment()

@@ -5,11 +5,11 @@ What the rules test never depends on a source: their picks are planned from thei
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from store.records import Outcome
+from store.records import JSON, Outcome
 from workbench.fuzz.arrival import provisional
 from workbench.fuzz.mutants import Mutant
 from workbench.fuzz.scheduler import Arm, reward
@@ -52,6 +52,9 @@ class Source(Protocol):
 
     def stop(self) -> None:
         """End; what is under way is dropped."""
+
+    def described(self) -> Mapping[str, JSON]:
+        """What made the mutants, for the settings that a campaign keeps."""
 
     def line(self) -> str:
         """How it goes, for people."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -35,7 +36,7 @@ LAST_LINES = 5
 
 def program_in(answer: str) -> str | None:
     """The text of the program in an answer: its first Python block that defines something, or all of it when it is Python; None: no program."""
-    text = _THINKING.sub("", answer.replace("\r\n", "\n")).strip("\n")
+    text = _THINKING.sub("", plain(answer)).strip("\n")
     blocks = [m[3] for m in _FENCE.finditer(text) if m[2].lower() in _PYTHON]
     whole = [b for b in blocks if "def get_inputs" in b and re.search(r"\b(fn|Model)\b", b)]
     parts = [b for b in blocks if "def " in b or "class " in b]
@@ -46,15 +47,21 @@ def program_in(answer: str) -> str | None:
     return text if not blocks and "def " in text and parsed(text) is not None else None
 
 
+def plain(answer: str) -> str:
+    """The text without what cannot be seen: byte order marks, zero widths, terminal controls, overrides of the writing direction."""
+    kept = answer.replace("\r\n", "\n")
+    return "".join(ch for ch in kept if ch in "\n\t" or unicodedata.category(ch) not in ("Cc", "Cf"))
+
+
 def snippets_in(answer: str) -> list[str]:
     """All Python blocks of an answer, in order."""
-    text = _THINKING.sub("", answer.replace("\r\n", "\n"))
+    text = _THINKING.sub("", plain(answer))
     return [m[3].strip("\n") for m in _FENCE.finditer(text) if m[2].lower() in _PYTHON]
 
 
 def prose_in(answer: str) -> str:
     """An answer without its thinking and its blocks."""
-    return _FENCE.sub("", _THINKING.sub("", answer.replace("\r\n", "\n")))
+    return _FENCE.sub("", _THINKING.sub("", plain(answer)))
 
 
 def parsed(source: str) -> ast.Module | None:

@@ -54,10 +54,10 @@ class Author:
         purpose, more = "mutate", 1
         while True:
             reply = self._ask(prompt, purpose, sample, more, seed, characteristic, calls)
-            found = gates.gate(reply.answer.text, reply.answer.finish, context, self.runner)
-            detail = found.problem or " ".join(found.mends)
             parent = calls[-1] if calls else None
-            calls.append(self.caller.keep(reply, found.outcome, detail, seed=seed.name, characteristic=characteristic.id, parent=parent))
+            calls.append(self.caller.keep(reply, seed=seed.name, characteristic=characteristic.id, parent=parent))
+            found = gates.gate(reply.answer.text, reply.answer.finish, context, self.runner)
+            self.caller.settle(calls[-1], found.outcome, found.problem or " ".join(found.mends))
             if found.outcome == "truncated" and more == 1:
                 more = 2
             elif self.block and found.outcome in ("empty", "fence") and _thinks(reply.answer.text):

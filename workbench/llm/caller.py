@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
 from store.llm_calls import Asked
 from store.records import JSON
 from store.store import Store
-from workbench.llm import secret
+from workbench.llm import secret, told
 from workbench.llm.budget import Purse
 from workbench.llm.client import Answer, Client
 from workbench.llm.endpoint import Endpoint
@@ -22,6 +22,10 @@ MAX_TOKENS = 1024
 """Completion tokens of an answer; one that is cut off is asked for once more with twice as many."""
 
 
+UNREAD = "unread"
+"""Outcome of an answer that nobody has looked at: the command was killed between the answer and its gates."""
+CHARACTERS = 4
+"""That a token is counted as, where the server does not count."""
 CLOSED = "\n```\n"
 """Where the answer to a request for one block ends; small models talk on for ever behind it."""
 
@@ -53,6 +57,7 @@ class Caller:
 
     offline:  answers come from the store alone; what is not there is an LLMError of kind ``unrecorded``
     campaign: that calls belong to
+    answers:  that have come, from the endpoint or the store
     """
 
     store: Store
@@ -64,6 +69,7 @@ class Caller:
     stop: threading.Event = field(default_factory=threading.Event)
     client: Asker | None = None
     model: str = ""
+    answers: int = 0
 
     def __post_init__(self) -> None:
         if self.client is None and not self.offline:
@@ -117,28 +123,40 @@ class Caller:
             raise LLMError("unrecorded", "this prompt has no answer in the store", "run once without --llm-replay")
         self.purse.take()
         answer = self.client.complete(prompt.messages, self.model, parameters)
-        prices = self.endpoint.prices
-        cost = prices.cost(answer.prompt_tokens, answer.cached_tokens, answer.completion_tokens) if prices else None
-        counted = answer.prompt_tokens + answer.completion_tokens
-        self.purse.pay(counted or (len(prompt.text) + len(answer.text)) // 4, cost)  # a server that does not count is estimated
+        cost = self._pay(prompt, answer)
         return Reply(prompt, purpose, parameters, key, answer, cost, replayed=False)
 
+    def _pay(self, prompt: Prompt, answer: Answer) -> float | None:
+        """Count an answer against the budget; what it cost, None where that is not known.
+
+        Of a server that does not count, tokens are estimated, so that a budget ends; the store is told no figure that nobody gave.
+        """
+        prices, counted = self.endpoint.prices, answer.prompt_tokens + answer.completion_tokens
+        if counted:
+            cost = prices.cost(answer.prompt_tokens, answer.cached_tokens, answer.completion_tokens) if prices else None
+            self.purse.pay(counted, cost)
+            return cost
+        sent, came = len(prompt.text) // CHARACTERS, len(answer.text) // CHARACTERS
+        self.purse.pay(sent + came, prices.cost(sent, 0, came) if prices else None)
+        return None
+
     def keep(
-        self, reply: Reply, outcome: str, detail: str = "", *, seed: str = "", characteristic: str = "", parent: int | None = None
+        self, reply: Reply, outcome: str = UNREAD, detail: str = "", *, seed: str = "", characteristic: str = "", parent: int | None = None
     ) -> int:
-        """Keep an answer and what became of it; returns the call's id."""
+        """Keep an answer and what became of it; returns the call's id. Without an outcome yet: ``settle`` says it later."""
         a = reply.answer
-        return self.store.add_llm_call(
+        self.answers += 1
+        return self._add(
             Asked(
                 purpose=reply.purpose,
                 prompt=reply.prompt.version,
-                messages=secret.redact(reply.prompt.text),
+                messages=reply.prompt.text,
                 model=self.model,
                 host=self.endpoint.host,
                 key=reply.key,
                 outcome=outcome,
                 parameters=reply.parameters,
-                detail=secret.redact(detail)[:500],
+                detail=told.line(detail, 500),
                 answered_by=a.model,
                 answer=a.text,
                 finish=a.finish,
@@ -162,16 +180,17 @@ class Caller:
         """Keep a call that brought no answer; what was never sent is no call."""
         if error.kind in ("budget", "unrecorded"):
             return
-        self.store.add_llm_call(
+        self._add(
             Asked(
                 purpose=purpose,
                 prompt=prompt.version,
-                messages=secret.redact(prompt.text),
+                messages=prompt.text,
                 model=self.model,
                 host=self.endpoint.host,
                 key="",
                 outcome=error.kind,
-                detail=error.message[:500],
+                parameters=error.parameters,
+                detail=told.line(error.message, 500),
                 seed=seed,
                 characteristic=characteristic,
                 milliseconds=error.milliseconds,
@@ -180,3 +199,12 @@ class Caller:
                 campaign=self.campaign,
             )
         )
+
+    def settle(self, call: int, outcome: str, detail: str = "", *, characteristic: str = "") -> None:
+        """What became of an answer that was kept before anybody looked at it."""
+        self.store.settle_llm_call(call, outcome, told.line(detail, 500), characteristic)
+
+    def _add(self, asked: Asked) -> int:
+        """The only way into the store: no text of a call holds the key, whoever put it there."""
+        texts = {f.name: secret.redact(v) for f in fields(asked) if isinstance(v := getattr(asked, f.name), str)}
+        return self.store.add_llm_call(replace(asked, **texts))  # type: ignore[arg-type]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from workbench.llm import secret
+from workbench.llm import secret, told
 from workbench.llm.errors import LLMError
 
 OPENAI = "https://api.openai.com/v1"
@@ -66,16 +67,18 @@ def endpoint(model: str | None = None, environment: Mapping[str, str] = os.envir
     url = environment.get("OPENAI_BASE_URL", "").strip() or OPENAI
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0 and not re.search(r"\s", url)
     except ValueError:
         usable = False
     if not usable:
-        raise LLMError("address", f"OPENAI_BASE_URL={secret.redact(url)!r} is no address", "for example http://127.0.0.1:8080/v1")
-    key = secret.key()
-    if not key and url == OPENAI:
+        raise LLMError("address", f"OPENAI_BASE_URL={told.line(url)!r} is no address", "for example http://127.0.0.1:8080/v1")
+    if parts.query or parts.fragment:  # paths are put behind it; what it holds may be a secret, and is not shown
         raise LLMError(
-            "auth", "OPENAI_API_KEY is not set", "set it, or name a local server with OPENAI_BASE_URL (workbench --help: README, LLM)"
+            "address", "OPENAI_BASE_URL ends in ?... or #..., behind which no path can be put", "for example http://127.0.0.1:8080/v1"
         )
+    key = secret.key()
+    if not key and parts.hostname == urlsplit(OPENAI).hostname:
+        raise LLMError("auth", "OPENAI_API_KEY is not set", "set it, or name another endpoint with OPENAI_BASE_URL, such as a local server")
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise LLMError("auth", "OPENAI_API_KEY holds characters that cannot be sent", "copy it again, without spaces and line breaks")
     chosen = (model or environment.get("OPENAI_MODEL", "")).strip()

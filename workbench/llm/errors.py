@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from store.records import JSON
 from workbench.errors import WorkbenchError
 
 ENDS = frozenset({"auth", "model", "quota", "unreachable", "budget", "address"})
@@ -13,9 +16,10 @@ STRIKES = 3
 class LLMError(WorkbenchError):
     """A call that brought no answer.
 
-    kind:         ``auth model quota rate unreachable broken timeout server request malformed address budget unrecorded``
+    kind:         ``auth model quota rate unreachable broken timeout server request malformed address abandoned budget unrecorded``
     tries:        HTTP requests it took
     milliseconds: wall time it took
+    parameters:   of the model, as they were sent
     """
 
     def __init__(self, kind: str, message: str, hint: str = "", *, tries: int = 0, milliseconds: int = 0) -> None:
@@ -23,6 +27,7 @@ class LLMError(WorkbenchError):
         self.kind = kind
         self.tries = tries
         self.milliseconds = milliseconds
+        self.parameters: Mapping[str, JSON] = {}
 
     @property
     def ends(self) -> bool:

@@ -87,6 +87,7 @@ class Learner:
     runner: Runner
     seeds: Sequence[Seed]
     sample: int = 0
+    _drafted: set[str] = field(default_factory=set)
 
     def draft(self, text: str) -> Draft:
         """The draft of one text. LLMError when the endpoint brings no answer."""
@@ -102,6 +103,7 @@ class Learner:
         outcome, problem, prompt = self._turns(prompts.learning(text), read, found)
         if not found:
             return Draft(outcome, problem)
+        self._drafted.add(found[-1].id)
         rules: list[tuple[Item, Trial]] = []
         last = [Trial()]
 
@@ -135,13 +137,14 @@ class Learner:
             except LLMError as error:
                 self.caller.failed(prompt, "learn", error, characteristic=name, parent=parent)
                 raise
+            parent = self.caller.keep(reply, characteristic=name, parent=parent)
             finish, text = reply.answer.finish, reply.answer.text
             outcome, problem = (
                 read(text)
                 if finish == "stop" and text.strip()
                 else ("truncated" if finish == "length" else "empty", "the answer was cut off")
             )
-            parent = self.caller.keep(reply, outcome, problem, characteristic=found[-1].id if found else "", parent=parent)
+            self.caller.settle(parent, outcome, problem, characteristic=found[-1].id if found else "")
             if outcome == gates.VALID:
                 return outcome, "", prompt.then(text, "learn-rule")
             if turn < REPAIRS:
@@ -177,7 +180,7 @@ class Learner:
             if not facts.returned:
                 return "eager", f"{program.name}: plain PyTorch does not run it ({facts.outcome}): {facts.why}"[:300]
         issues = tuple(dict.fromkeys(int(a or b) for a, b in _ISSUE.findall(text)))[:5]
-        name = _free("-".join(re.findall(r"[a-z0-9]+", fields["id"].lower()))[:48].strip("-") or "learned")
+        name = self._free("-".join(re.findall(r"[a-z0-9]+", fields["id"].lower()))[:48].strip("-") or "learned")
         made = Characteristic(
             name,
             code,
@@ -194,6 +197,11 @@ class Learner:
             return characteristics.parse(name, as_toml(made))
         except WorkbenchError as error:
             return "contract", error.message
+
+    def _free(self, name: str) -> str:
+        """The name, numbered when the catalogue or an earlier draft of ours has it already."""
+        taken = {*characteristics.catalogue(), *self._drafted}
+        return name if name not in taken else next(f"{name}-{n}" for n in range(2, 1000) if f"{name}-{n}" not in taken)
 
     # ---- rule ----------------------------------------------------------------------------------------------------------------------
 
@@ -252,12 +260,6 @@ def _words(text: str, kind: type[Stage] | type[Symptom]) -> tuple[JSON, ...]:
     """The members of an enumeration that a line names."""
     known = {str(k) for k in kind}
     return tuple(kind(w) for w in dict.fromkeys(re.findall(r"\w+", text.lower())) if w in known)
-
-
-def _free(name: str) -> str:
-    """The name, numbered when the catalogue has it already."""
-    taken = characteristics.catalogue()
-    return name if name not in taken else next(f"{name}-{n}" for n in range(2, 1000) if f"{name}-{n}" not in taken)
 
 
 def as_toml(c: Characteristic) -> str:

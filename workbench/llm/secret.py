@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from urllib.parse import quote
 
 NAME = "OPENAI_API_KEY"
 _taken: list[str] = []
@@ -22,6 +24,10 @@ def key() -> str:
 
 
 def redact(text: str) -> str:
-    """The text without the key, wherever it came from: servers repeat it in error messages."""
+    """The text without the key, wherever it came from and as JSON and addresses spell it too: servers repeat it in error messages."""
     secret = key()
-    return text.replace(secret, "[key]") if len(secret) >= 8 else text
+    if len(secret) < 8:  # "none", "local": words of programs, given to servers that want no key
+        return text
+    for spelled in {secret, json.dumps(secret)[1:-1], secret.replace("/", "\\/"), quote(secret, safe="")}:
+        text = text.replace(spelled, "[key]")
+    return text

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from store.records import Verdict
+from store.records import JSON, Verdict
 from workbench.characteristics import Characteristic
 from workbench.errors import WorkbenchError
 from workbench.fuzz.draw import Draw
@@ -23,6 +23,7 @@ from workbench.fuzz.scheduler import Scheduler
 from workbench.fuzz.source import Offer
 from workbench.fuzz.subject import Subject
 from workbench.fuzz.tracing import Runner
+from workbench.llm import told
 from workbench.llm.author import Author
 from workbench.llm.caller import Caller
 from workbench.llm.errors import STRIKES, LLMError
@@ -35,8 +36,8 @@ AHEAD = 2
 MISSES = 20
 """Questions in a row that a replay may find no answer to."""
 
-LEAVE = 1.0
-"""Seconds that an answer on its way is waited for at the end."""
+LEAVE = 3.0
+"""Seconds at most until the threads have kept the call that was on its way at the end (``patience.LEAVE``)."""
 
 
 @dataclass(slots=True)
@@ -55,7 +56,6 @@ class Questions:
     jobs: int = 1
     say: Callable[[str], None] = field(default=lambda text: click.echo(text, err=True))
     error: WorkbenchError | None = None
-    asked: int = 0
     valid: int = 0
     judged: int = 0
     _ready: deque[Offer] = field(default_factory=deque)
@@ -122,10 +122,14 @@ class Questions:
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
 
+    def described(self) -> Mapping[str, JSON]:
+        """``{"model": ..., "endpoint": ...}``; an endpoint without a name is the store, whose answers are replayed."""
+        return {"model": told.line(self.caller.model, 120), "endpoint": self.caller.endpoint.host}
+
     def line(self) -> str:
         """``llm 12 answers, 5 valid, 4 judged``."""
         ended = f", ended: {self.error.message}" if self.error else ""
-        return f"llm {self.asked} answers, {self.valid} valid, {self.judged} judged{ended}"
+        return f"llm {self.caller.answers} answers, {self.valid} valid, {self.judged} judged{ended}"
 
     def _is_over(self) -> bool:
         return not self._ready and not self._calls and (self._stopped or not any(t.is_alive() for t in self._threads))
@@ -182,7 +186,6 @@ class Questions:
         written = self._author.write(self.characteristics[characteristic], pick.seeds[0], sample=sample, tried=tried)
         with self._state:
             self._strikes = 0
-            self.asked += len(written.calls)
             if written.mutant is None:
                 self._result(pick.number, characteristic, seed, 0.0)
             else:
@@ -200,7 +203,6 @@ class Questions:
         with self._state:
             self._result(pick.number, *self._pair(pick), 0.0)
             self._strikes += 1
-            self.asked += error.kind not in ("budget", "unrecorded")
             enough = self._strikes >= (MISSES if error.kind == "unrecorded" else STRIKES)
         if error.ends or enough:
             self._end(error)

@@ -32,6 +32,8 @@ def propose(caller: Caller, store: Store, finding: int, *, actor: str) -> str:
 
 def title_in(answer: str) -> str:
     """The title in an answer: its first line of prose, without decoration; empty when that cannot be a title."""
+    if any(not ch.isprintable() and ch not in "\r\n\t" for ch in answer):
+        return ""
     for line in answers.prose_in(answer).splitlines():
         text = re.sub(r"^(?:title|bug title)\s*:\s*", "", line.strip().strip("#*_`\"'> ").strip(), flags=re.IGNORECASE)
         text = re.sub(r"\s+", " ", text).strip("*_`\"' ").rstrip(".")

@@ -25,6 +25,10 @@ CODE = "import torch\ndef fn(x):\n    return x + 1\ndef get_inputs():\n    retur
         f"```bash\npip install torch\n```\n```python\n{CODE}```",
         f"First only the idea:\n```python\nx.add_(1)\n```\nThen all of it:\n```python\n{CODE}```",
         f"```python\r\n{CODE}```".replace("\n", "\r\n"),
+        f"\ufeff```python\n{CODE}```",
+        "\u200b```python\n\ufeff" + CODE.replace("x + 1", "x +\u2060 1") + "```",
+        f"```python\n{CODE.replace('return', chr(27) + chr(0) + 'return')}```",
+        f"```python\n{CODE}```\nOr shorter:\n```python\n{CODE.replace('+ 1', '+ 2')}```",
     ],
 )
 def test_program_is_found(answer):

@@ -1,16 +1,20 @@
 """One mutant: what is asked again, with what, how often; what is answered from the store."""
 
+from contextlib import nullcontext
+
 import pytest
-from serving import completion, fenced, serving
+from serving import completion, error, fenced, serving
 
 from store import open_store
 from store.records import Program
 from workbench.characteristics import named
+from workbench.errors import RunnerError
 from workbench.llm import gates
 from workbench.llm.author import Author
+from workbench.llm.budget import Budget, Purse
 from workbench.llm.caller import Caller
 from workbench.llm.client import Client
-from workbench.llm.endpoint import Endpoint
+from workbench.llm.endpoint import Endpoint, Prices
 from workbench.llm.errors import LLMError
 from workbench.seeds import Seed
 from workbench.servers import Run
@@ -34,11 +38,13 @@ class Eager:
 def write(tmp_path):
     """``write(replies, sample, ...)``: what came of it, the server, the calls in the store."""
 
-    def run(replies, sample=0, **more):
+    def run(replies, sample=0, fails=False, prices=None, **more):
         with serving(replies) as server, open_store(tmp_path / "s.db") as store:
-            where = Endpoint(server.url, "tiny")
+            where = Endpoint(server.url, "tiny", prices=prices)
             author = Author(Caller(store, where, client=None if more.get("offline") else Client(where, backoff=0.01), **more), Eager())
-            written = author.write(named("view-then-write"), SEED, sample=sample)
+            written = None
+            with pytest.raises(LLMError) if fails else nullcontext():
+                written = author.write(named("view-then-write"), SEED, sample=sample)
             return written, server, [store.llm_calls()[-1 - i] for i in range(len(store.llm_calls()))]
 
     return run
@@ -87,6 +93,48 @@ def test_same_question_is_answered_from_the_store_and_another_sample_is_another_
     with pytest.raises(LLMError) as caught:
         write([], sample=9, offline=True, model="tiny")
     assert caught.value.kind == "unrecorded"
+
+
+def test_answer_is_kept_before_it_is_run(write, monkeypatch):
+    """What was paid for outlives a killed command, or a server that dies under the program."""
+
+    def killed(self, request):
+        raise RunnerError("the server died")
+
+    monkeypatch.setattr(Eager, "run", killed)
+    with pytest.raises(RunnerError):
+        write([fenced(GOOD)])
+    monkeypatch.undo()
+    again, server, calls = write([])
+    assert [(c.outcome, c.replayed) for c in calls] == [("unread", False), ("valid", True)]
+    assert server.asked == []
+    assert again.mutant is not None
+
+
+def test_nothing_in_the_store_holds_the_key(write, key, tmp_path):
+    """An endpoint that repeats it wherever it can."""
+    echo = completion(f"```python\n# {key}\n{GOOD}```", finish="stop", model=key, id=key)
+    write([error(401, f"{'x' * 190}{key}")], fails=True)
+    write([completion(GOOD, finish=f"{key} {key}")], sample=1, model=key)
+    written, *_ = write([echo], sample=2, model=key)
+    assert "[key]" in written.mutant.program.source
+    assert b"sk-canary" not in b"".join(p.read_bytes() for p in tmp_path.iterdir())
+
+
+def test_failed_call_is_kept_with_what_was_sent(write):
+    _, _, calls = write([error(400, "no")], fails=True)
+    assert (calls[0].outcome, calls[0].parameters["max_tokens"], calls[0].parameters["seed"]) == ("request", 1024, 0)
+
+
+def test_server_that_counts_no_tokens_spends_the_budget_and_is_given_no_figures(write):
+    uncounted = completion("no program", usage={"prompt_tokens": None})
+    purse = Purse(Budget(cost=0.001))
+    with pytest.raises(LLMError) as caught:
+        write([uncounted], purse=purse, prices=Prices(10, 10, 10))
+    assert caught.value.kind == "budget"
+    assert purse.cost > 0.001
+    _, _, calls = write([], fails=True, offline=True, model="tiny")
+    assert [(c.cost, c.completion_tokens) for c in calls if not c.replayed] == [(None, 0)]
 
 
 def test_only_an_ops_own_refusal_counts_as_raising_on_purpose():

@@ -1,7 +1,9 @@
 """What an endpoint can do wrong, over real HTTP: one LLMError with its kind, the right number of requests, one line for people; never the key."""
 
+import gzip
 import json
 import threading
+import time
 import traceback
 
 import pytest
@@ -13,6 +15,7 @@ from workbench.llm.errors import LLMError
 
 ASK = ([{"role": "user", "content": "hello"}], "tiny", {"temperature": 0.8, "max_tokens": 64, "seed": 3})
 HTML = {"content-type": "text/html"}
+PACKED = {"content-type": "application/json", "content-encoding": "gzip"}
 
 
 def client(server, timeout=30.0):
@@ -60,7 +63,22 @@ FAULTS = {
     "cut body": (completion("hello " * 100), "broken", 1 + RETRIES, "broke the connection off"),
     "hang-up": (Reply(hang_up=True), "broken", 1 + RETRIES, "broke the connection off"),
     "unknown encoding": (Reply(200, b"\xff\xfe\x00rubbish", {"content-type": "application/json"}), "malformed", 1, "something else"),
-    "broken gzip": (Reply(200, b"no gzip", {"content-type": "application/json", "content-encoding": "gzip"}), "", 0, ""),
+    "broken gzip": (Reply(200, b"no gzip", PACKED), "broken", 1 + RETRIES, "incorrect header check"),
+    "gzip that grows for ever": (Reply(200, gzip.compress(b"x" * (1 << 28)), PACKED), "malformed", 1, "more than 128 KB"),
+    "endless body": (Reply(200, "x" * (5 << 20)), "malformed", 1, "more than 4096 KB"),
+    "no content": (Reply(204, "", {}), "malformed", 1, "something else than a chat completion: nothing"),
+    "redirect": (
+        Reply(307, "", {"location": "http://u:{key}@other.example/v1/chat/completions"}),
+        "address",
+        1,
+        "elsewhere (307 to other.example)",
+    ),
+    "redirect to itself": (Reply(302, "", {"location": "/v1/chat/completions"}), "address", 1, "elsewhere"),
+    "no such method": (error(405, "Method Not Allowed"), "address", 1, "no chat completions at that address"),
+    "overloaded is not loading": (error(503, "overloaded"), "server", 1 + RETRIES, "503: overloaded"),
+    "key where the message is cut": (error(401, "x" * 190 + "{key}"), "auth", 1, "xx["),
+    "key where the page is cut": (Reply(200, "y" * 112 + "{key}", HTML), "malformed", 1, "yy["),
+    "control characters": (error(401, "\x1b[31mred\x07 \u202egnirts"), "auth", 1, "401: [31mred gnirts"),
 }
 
 
@@ -72,20 +90,20 @@ def test_fault_is_one_error_of_its_kind_after_the_right_number_of_requests(fault
     reply = Reply(
         reply.status,
         reply.body.replace("{key}", key) if isinstance(reply.body, str) else reply.body,
-        reply.headers,
+        {name: value.replace("{key}", key) for name, value in reply.headers.items()},
         reply.cut,
-        0,
-        reply.hang_up,
+        hang_up=reply.hang_up,
     )
     with serving([reply]) as server, pytest.raises(LLMError) as caught:
         client(server).complete(*ASK)
     raised = caught.value
-    assert not kind or (raised.kind, len(server.asked), raised.tries) == (kind, requests, requests)
+    assert (raised.kind, len(server.asked), raised.tries) == (kind, requests, requests)
     assert told in raised.message
     assert "\n" not in raised.message + raised.hint
     assert len(raised.message) < 400
     assert raised.hint
-    assert key not in raised.message + raised.hint
+    assert key[:6] not in raised.message + raised.hint  # half a key is a key told
+    assert raised.message.isprintable()
     assert server._server.server_address[0] in raised.message
 
 
@@ -94,6 +112,24 @@ def test_read_timeout_costs_one_timeout_not_three(key):
         client(server, timeout=0.5).complete(*ASK)
     assert (caught.value.kind, len(server.asked), caught.value.tries) == ("timeout", 1, 1)
     assert "longer than 0.5 s" in caught.value.message
+
+
+def test_answer_that_trickles_in_is_given_up_when_its_time_is_over(key):
+    dripping = completion("hello " * 100)
+    dripping.drip = 0.05
+    started = time.monotonic()
+    with serving([dripping]) as server, pytest.raises(LLMError) as caught:
+        client(server, timeout=0.6).complete(*ASK)
+    assert (caught.value.kind, len(server.asked)) == ("timeout", 1)
+    assert time.monotonic() - started < 5  # all of it would take 30 s and more
+
+
+def test_redirect_sends_nothing_to_another_host(key):
+    with serving([completion("hi")]) as other, serving([Reply(307, "", {"location": f"{other.url}/chat/completions"})]) as server:
+        with pytest.raises(LLMError) as caught:
+            client(server).complete(*ASK)
+        assert other.asked == []
+    assert other.url in caught.value.hint
 
 
 def test_nobody_listens():
@@ -121,6 +157,32 @@ def test_server_that_loads_its_model_is_waited_for_longer_than_a_broken_one():
     replies = [error(503, "Loading model", headers={"retry-after-ms": "5"})] * (RETRIES + 3)
     with serving([*replies, completion("hi")]) as server:
         assert client(server).complete(*ASK).tries == RETRIES + 4
+
+
+def test_server_that_loads_is_not_hammered_and_it_is_said_once():
+    said = []
+    with serving([error(503, "Loading model", headers={"retry-after": "0"})] * 3 + [completion("hi")]) as server:
+        asking = Client(Endpoint(server.url, "tiny"), say=said.append)
+        started = time.monotonic()
+        asking.complete(*ASK)
+    assert time.monotonic() - started > 3 * 0.2
+    assert len(said) == 1
+    assert "still loading its model; waiting" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}),  # Mistral
+        (400, {"error": {"code": 400, "message": 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'}}),  # Gemini
+        (400, {"error": "Argument not supported on this model: seed"}),  # xAI
+    ],
+)
+def test_parameter_refused_in_other_words_is_left_out_too(status, body):
+    refusal = Reply(status, json.dumps(body))
+    with serving(lambda request: refusal if "seed" in request else completion("hi")) as server:
+        assert client(server).complete(*ASK).tries == 2
+    assert {"temperature", "max_tokens"} <= set(server.asked[-1])
 
 
 def test_parameters_that_a_model_refuses_are_renamed_or_left_out_from_then_on():
@@ -151,6 +213,47 @@ def test_stopping_ends_the_waiting():
     assert len(server.asked) == 1
 
 
+def test_answer_on_its_way_when_the_command_ends_is_given_up(key):
+    stop = threading.Event()
+    threading.Timer(0.3, stop.set).start()
+    with serving([Reply(wait=60)]) as server, pytest.raises(LLMError) as caught:
+        Client(Endpoint(server.url, "tiny"), stop).complete(*ASK)
+    assert (caught.value.kind, caught.value.parameters) == ("abandoned", ASK[2])
+    with serving([Reply(200, completion("hi").body, wait=0.4)]) as server:  # what comes soon is paid for and taken
+        assert Client(Endpoint(server.url, "tiny"), stop).complete(*ASK).text == "hi"
+
+
+def test_no_field_of_an_answer_holds_the_key(key):
+    with serving([completion(key, finish=f"stop {key}", model=key)], models=(key, "b\x1b[0m")) as server:
+        asking = client(server)
+        assert key not in repr(asking.complete(*ASK))
+        assert asking.models() == ["[key]", "b [0m"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "kind", "told"),
+    [
+        ("HTTP_PROXY", "foo://me:secret@proxy", "address", "Unknown scheme for proxy"),
+        ("HTTP_PROXY", "http://me:secret@127.0.0.1:1", "unreachable", "Connection refused"),
+        ("SSL_CERT_FILE", "/nowhere", "address", "No such file"),
+    ],
+)
+def test_what_the_environment_says_about_proxies_and_certificates_is_told_without_passwords(monkeypatch, variable, value, kind, told):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(LLMError) as caught:
+        Client(Endpoint("http://example.invalid/v1", "tiny"), backoff=0.01).complete(*ASK)
+    assert (caught.value.kind, "secret" in caught.value.message) == (kind, False)
+    assert told in caught.value.message
+    assert "proxy" in caught.value.hint.lower()
+
+
+def test_proxy_stands_between_other_machines_only(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", dead_port())
+    monkeypatch.setenv("ALL_PROXY", dead_port())
+    with serving([completion("hi")]) as server:
+        assert client(server).complete(*ASK).text == "hi"
+
+
 def test_odd_but_usable_answers_are_taken_as_they_are(key):
     odd = completion("a \ud83d b " + key, usage={"prompt_tokens": "many", "completion_tokens": -3}, model=None)
     with serving([odd]) as server:
@@ -178,6 +281,48 @@ def test_models_that_are_offered():
         assert client(server).models() == ["a", "b"]
 
 
+def test_list_of_models_that_does_not_come_keeps_no_campaign_waiting(monkeypatch):
+    from workbench.llm import client as module
+
+    monkeypatch.setattr(module, "MODELS_SECONDS", 0.4)
+    with serving([]) as server:
+        server.models = MoreThanPatience()
+        with pytest.raises(LLMError) as caught:
+            client(server, timeout=60).models()
+    assert (caught.value.kind, "longer than 0.4 s" in caught.value.message) == ("timeout", True)
+
+
+class MoreThanPatience:
+    """Names that take their time."""
+
+    def __iter__(self):
+        time.sleep(3)
+        return iter(())
+
+
+@pytest.mark.parametrize("said", ["Cannot GET /models", '{"detail": "Not Found"}'])
+def test_address_without_a_list_of_models_is_no_wrong_model(said):
+    import http.server
+
+    class Without(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(404)
+            self.end_headers()
+            self.wfile.write(said.encode())
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Without) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        with pytest.raises(LLMError) as caught:
+            Client(Endpoint(f"http://127.0.0.1:{server.server_port}")).models()
+        server.shutdown()
+    assert caught.value.kind == "address"
+    assert "no list of models at that address" in caught.value.message
+    assert "/v1" in caught.value.hint
+
+
 def test_endpoint_from_the_environment(key):
     told = endpoint(
         None, {"OPENAI_BASE_URL": "http://user:pass@127.0.0.1:8080/v1", "OPENAI_MODEL": "m", "WORKBENCH_LLM_PRICES": "1, 0.5, 2"}
@@ -194,6 +339,12 @@ def test_endpoint_from_the_environment(key):
         ({}, "OPENAI_API_KEY is not set"),
         ({"OPENAI_BASE_URL": "localhost:8080"}, "is no address"),
         ({"OPENAI_BASE_URL": "http://[::1/v1"}, "is no address"),
+        ({"OPENAI_BASE_URL": "https://api.openai.com/v1/"}, "OPENAI_API_KEY is not set"),
+        ({"OPENAI_BASE_URL": "http://exa mple/v1"}, "is no address"),
+        ({"OPENAI_BASE_URL": "ftp://me:secret@x/v1"}, r"ftp://\[password\]@x/v1' is no address"),
+        ({"OPENAI_BASE_URL": "http://x/v1?key=secret"}, "behind which no path can be put"),
+        ({"OPENAI_BASE_URL": "http://x/v1", "WORKBENCH_LLM_PRICES": "0,15;1;2"}, "is not three prices"),
+        ({"OPENAI_BASE_URL": "http://x/v1", "WORKBENCH_LLM_PRICES": "-1,nan,2"}, "is not three prices"),
         ({"OPENAI_BASE_URL": "http://x/v1", "WORKBENCH_LLM_TIMEOUT": "soon"}, "no number of seconds"),
         ({"OPENAI_BASE_URL": "http://x/v1", "WORKBENCH_LLM_PRICES": "1,2"}, "is not three prices"),
     ],
@@ -202,6 +353,7 @@ def test_what_cannot_be_is_said_before_anything_is_sent(given, told):
     with pytest.raises(LLMError, match=told) as caught:
         endpoint(None, given)
     assert caught.value.hint
+    assert "secret" not in caught.value.message
 
 
 def test_key_that_cannot_be_sent_is_not_shown(monkeypatch):

@@ -9,6 +9,12 @@ import pytest
 from serving import completion, dead_port, error, fenced, serving
 
 from store import open_store
+from store.llm_calls import Asked
+from workbench import characteristics
+from workbench.commands.fuzz import _mutators, _source
+from workbench.fuzz.campaign import Campaign, Settings
+from workbench.fuzz.mutators import mutators
+from workbench.llm.learn import as_toml
 
 KEY = "sk-canary-0123456789abcdefghij"
 PROGRAM = """import torch
@@ -53,6 +59,40 @@ def test_stats_of_nothing(tmp_path):
     assert "no LLM call yet" in done.stderr
     assert workbench(tmp_path, "stats", "--llm", "--by", "stage").returncode == 2
     assert workbench(tmp_path, "stats", "--llm", "--campaign", "7").returncode == 4
+    assert "no campaign yet" in workbench(tmp_path, "stats", "--llm", "--campaign", "0").stderr
+    assert workbench(tmp_path, "stats", "--llm", "state:new").returncode == 2
+    assert workbench(tmp_path, "stats", "--llm", "--csv").returncode == 2
+
+
+def test_stats_of_the_latest_campaign_are_not_those_of_all(tmp_path):
+    with open_store(tmp_path / "s.db") as store:
+        for calls in (3, 1):
+            campaign = store.start_campaign({"strategy": "llm", "model": "tiny"})
+            for n in range(calls):
+                store.add_llm_call(Asked("mutate", "seed/1", "[]", "tiny", "h", f"{campaign} {n}", "valid", campaign=campaign))
+    told = json.loads(workbench(tmp_path, "stats", "--llm", "--campaign", "0", "--by", "model", "--json").stdout)
+    assert told["model"][0]["calls"] == 1
+    assert "model\ttiny" in workbench(tmp_path, "stats", "--campaign", "0").stdout
+
+
+def test_characteristic_that_no_rule_implements_is_asked_of_the_llm(tmp_path, monkeypatch):
+    """What `characteristics accept` says of such a draft: for --llm and labels."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("OPENAI_BASE_URL", dead_port())
+    characteristics.learned_folder().mkdir(parents=True)
+    (characteristics.learned_folder() / "own-idea.toml").write_text(as_toml(characteristics.named("view-then-write")))
+    options = {"model": "m", "llm_replay": False, "llm_jobs": 1, **dict.fromkeys(("llm_calls", "llm_tokens", "llm_cost", "llm_minutes"))}
+    with open_store(tmp_path / "s.db") as store:
+
+        def wanted(**settings):
+            chosen = Settings(**settings)
+            campaign = Campaign(store, None, chosen, _mutators(chosen, characteristics.codes()), [], characteristics.codes())
+            return set(_source(campaign, None, options).characteristics)
+
+        assert wanted() == set(characteristics.catalogue())
+        assert "own-idea" in wanted(focus=("AM",))
+        assert "own-idea" not in wanted(focus=("MD",))
+        assert wanted(only=("promotion",)) == set(mutators()["promotion"].characteristics)
 
 
 @pytest.mark.torch

@@ -43,7 +43,6 @@ def test_good_answer_passes_and_keeps_the_seeds_name():
         ("```python\ndef fn(x:\n    retrun\n\ndef get_inputs(): pass\n```", "stop", "syntax"),
         ("```python\nx = " + "(" * 5000 + "\ndef fn(): pass\n```", "stop", "syntax"),
         ("```python\ndef fn(x):\n    return " + "-" * 100_000 + "x\ndef get_inputs():\n    return [1]\n```", "stop", "syntax"),
-        ("```python\ndef fn(x):\n    return '\0'\ndef get_inputs():\n    return [1]\n```", "stop", "syntax"),
     ],
 )
 def test_shape_finish_fence_and_syntax_come_first(answer, finish, outcome):

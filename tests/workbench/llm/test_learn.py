@@ -4,7 +4,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from serving import completion, serving
+from serving import completion, error, serving
 
 from store import open_store
 from workbench import characteristics
@@ -215,6 +215,29 @@ def test_accepted_file_that_somebody_broke_is_named(tmp_path):
     (folder / "own.rule.toml").write_text("[[item]]\nname = 'a'\ncode = '{r} = ('\nseen = '{r}'\n")
     with pytest.raises(WorkbenchError, match=r"own\.rule\.toml: no rule"):
         learned.learned()
+
+
+def test_two_texts_with_one_name_give_two_drafts(tmp_path):
+    with serving([completion(a) for a in (DESCRIBED, RULE, DESCRIBED, RULE)]) as server, open_store(tmp_path / "s.db") as store:
+        where = Endpoint(server.url, "tiny")
+        learner = Learner(Caller(store, where, client=Client(where)), Eager(), bundled())
+        first, second = learner.draft(ISSUE), learner.draft(ISSUE + " again")
+    assert (first.characteristic.id, second.characteristic.id) == ("flip-then-write", "flip-then-write-2")
+    assert second.rule[0] == "flip_then_write_2"
+
+
+def test_endpoint_that_fails_at_the_second_text_leaves_the_first(tmp_path, monkeypatch):
+    monkeypatch.setattr("workbench.servers.Pool.run", lambda self, request: Eager().run(request))
+    texts = [tmp_path / "one.md", tmp_path / "two.md"]
+    for text in texts:
+        text.write_text(f"{ISSUE} {text.name}")
+    with serving([completion(DESCRIBED), completion(RULE), error(401, "no")]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        arguments = ["--db", str(tmp_path / "s.db"), "characteristics", "learn", *map(str, texts), "-o", str(tmp_path / "out"), "--json"]
+        done = CliRunner().invoke(group, arguments, standalone_mode=False)
+    assert done.exception.kind == "auth"
+    assert [d["characteristic"]["id"] for d in json.loads(done.stdout)] == ["flip-then-write"]
+    assert (tmp_path / "out" / "flip-then-write.toml").exists()
 
 
 @pytest.mark.torch

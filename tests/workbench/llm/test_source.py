@@ -8,6 +8,7 @@ from serving import Reply, completion, error, fenced, serving, wait_until
 from store import open_store
 from store.records import Difference, Outcome, Program, Stage, Symptom, Verdict
 from workbench.characteristics import catalogue, codes
+from workbench.commands.counts import rows
 from workbench.fuzz.campaign import Campaign, Settings
 from workbench.fuzz.campaign import Tested as Done
 from workbench.fuzz.mutants import Mutant
@@ -80,9 +81,14 @@ def campaign(path, url, *, tests=60, strategy="rules", budget=None, said=None, j
         settings = Settings(seed=5, tests=tests, jobs=2, strategy=strategy)
         running = Campaign(store, NoServers(), settings, list(mutators().values()), bundled(), codes(), tester=test)
         if llm:
-            where = Endpoint(url, "tiny", 20.0)
+            where, stop = Endpoint(url, "tiny", 20.0), threading.Event()
             caller = Caller(
-                store, where, Purse(budget or Budget()), client=None if more.get("offline") else Client(where, backoff=0.01), **more
+                store,
+                where,
+                Purse(budget or Budget()),
+                stop=stop,
+                client=None if more.get("offline") else Client(where, stop, 0.01),
+                **more,
             )
             running.source = Questions(caller, NoServers(), ONE, bundled()[:6], 5, jobs, (said if said is not None else []).append)
         if on_source is not None:
@@ -213,6 +219,46 @@ def test_model_that_thinks_aloud_is_not_cut_at_the_first_block(tmp_path, thought
     assert [c.outcome for c in calls[:4]] == ["empty" if not thought else "fence", "valid", "valid", "valid"]
     assert server.asked[0]["messages"] == server.asked[1]["messages"]
     assert server.asked[0]["stop"] == ["\n```\n"]
+
+
+def test_campaign_knows_which_model_wrote_its_mutants(tmp_path):
+    with serving(numbered()) as server:
+        _, running, *_ = campaign(tmp_path / "s.db", server.url, tests=6, strategy="llm", said=[])
+    with open_store(tmp_path / "s.db") as store:
+        kept = store.campaign(running.id)
+    assert (kept.settings["model"], kept.settings["endpoint"]) == ("tiny", server.url.split("/")[2])
+    row = rows(kept)[-1]
+    assert (row["kind"], row["name"], row["tried"]) == ("model", "tiny", 6)
+    _, running, *_ = campaign(tmp_path / "r.db", "", tests=2, llm=False)
+    with open_store(tmp_path / "r.db") as store:
+        assert "model" not in store.campaign(running.id).settings
+        assert "model" not in {r["kind"] for r in rows(store.campaign(running.id))}
+
+
+def test_call_on_its_way_at_the_end_is_kept_as_abandoned(tmp_path):
+    good = numbered()
+    replies = iter([good(0), good(0)])
+    with serving(lambda _: next(replies, Reply(wait=60))) as server:
+        test = judging(before=lambda pick: wait_until(lambda: len(server.asked) >= 3))
+        *_, calls = campaign(tmp_path / "s.db", server.url, tests=2, strategy="llm", said=[], test=test)
+    assert [c.outcome for c in calls] == ["valid", "valid", "abandoned"]
+    assert calls[-1].parameters["max_tokens"] == 1024
+
+
+def test_endpoint_that_dies_in_the_middle_leaves_what_it_gave(tmp_path):
+    good, said, served = numbered(), [], []
+
+    def script(request):
+        served.append(request)
+        return good(request) if len(served) <= 4 else Reply(hang_up=True)
+
+    with serving(script) as server:
+        _, running, source, calls = campaign(tmp_path / "s.db", server.url, tests=None, strategy="llm", said=said)
+    assert [c.outcome for c in calls] == ["valid"] * 4 + ["broken"] * 3
+    assert running.tallies.total.tests == 4
+    assert len(said) == 1
+    assert "broke the connection off" in said[0]
+    assert source.line().startswith("llm 4 answers, 4 valid, 4 judged, ended: ")
 
 
 def test_what_was_tried_is_told_so_that_it_is_not_tried_again(tmp_path):
