@@ -8,9 +8,9 @@ import pytest
 
 from store.records import Program
 from workbench.commands.steps import Steps
-from workbench.servers import Run
 from workbench.oracle import runs
 from workbench.runner.protocol import Request
+from workbench.servers import Run
 
 
 class SlowStart:
