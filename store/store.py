@@ -6,37 +6,17 @@ Every method may raise StoreError (locked, full, newer, gone); nothing of a fail
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from store import (
-    blobs,
-    buckets,
-    campaigns,
-    events,
-    filters,
-    findings,
-    jobs,
-    labels,
-    llm_calls,
-    memo,
-    merging,
-    pruning,
-    reductions,
-    runs,
-    schema,
-    states,
-    undo,
-)
+from store import blobs, buckets, events, filters, findings, labels, merging, pruning, reductions, runs, schema, states, undo
 from store.connect import BUSY_SECONDS, Connection
 from store.errors import StoreError
-from store.llm_calls import Asked
 from store.records import JSON, Program, Signature, State, Verdict
-from store.rows import BucketRow, Campaign, Event, FindingRow, Job, JobKind, JobState, LlmCall, Merged, Pruned, Run, Worker
+from store.rows import BucketRow, Event, FindingRow, Merged, Pruned, Run
+from store.with_campaigns import WithCampaigns
+from store.with_jobs import WithJobs
 
 WORKER = "work"
 """The actor of what happens by itself."""
@@ -56,45 +36,8 @@ def open_store(path: Path | str, *, readonly: bool = False, timeout: float = BUS
     return Store(connection)
 
 
-class Store:
+class Store(WithJobs, WithCampaigns):
     """Findings, their history, the jobs about them, and what campaigns counted. Use as a context manager, or ``close``."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    @property
-    def path(self) -> Path:
-        """The SQLite file."""
-        return self._connection.path
-
-    @property
-    def readonly(self) -> bool:
-        """True when nothing can be written through this store."""
-        return self._connection.readonly
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the file; closing twice is harmless."""
-        self._connection.close()
-
-    def data_version(self) -> int:
-        """A number that changes only when another store or process has committed to the file: cheap to poll."""
-        return self._connection.data_version()
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """All calls inside are one transaction: they are kept together or not at all (and many small writes cost one)."""
-        with self._connection.write():
-            yield
-
-    def backup(self, target: Path) -> None:
-        """Write a consistent copy to ``target`` while others work; an existing file is refused."""
-        self._connection.backup(target)
 
     # findings
 
@@ -339,132 +282,3 @@ class Store:
         """What the last ``save_reduction`` counted, or None."""
         with self._connection.read() as c:
             return reductions.statistics(c, finding_id)
-
-    # jobs
-
-    def enqueue(
-        self, kind: JobKind | str, finding_id: int | None, payload: Mapping[str, JSON] | None = None, *, actor: str, priority: int = 0
-    ) -> int:
-        """Queue a job and return its id; an equal one that still waits or runs is not queued twice (a finding is reduced once at a time)."""
-        with self._connection.write() as c:
-            return jobs.enqueue(c, JobKind(kind), finding_id, payload or {}, actor=actor, priority=priority)
-
-    def claim(self, kinds: Sequence[JobKind | str], worker: str, lease_seconds: float = 60) -> Job | None:
-        """Take the next job for ``worker``, or None; a job whose lease has expired is taken again, three times at most.
-
-        Also announces the worker, so that an idle one is seen by ``workers``.
-        """
-        with self._connection.write() as c:
-            return jobs.claim(c, [JobKind(k) for k in kinds], worker, lease_seconds)
-
-    def renew(self, job: Job, worker: str, lease_seconds: float = 60) -> bool:
-        """Keep a job for ``lease_seconds`` from now; False when it is no longer this worker's: stop and drop the result."""
-        with self._connection.write() as c:
-            return jobs.renew(c, job, worker, lease_seconds)
-
-    def release(self, job: Job) -> bool:
-        """Put an unfinished job back (the worker was interrupted); False when it was no longer this worker's."""
-        with self._connection.write() as c:
-            return jobs.release(c, job)
-
-    def finish(self, job: Job, result: Mapping[str, JSON] | None = None) -> bool:
-        """The job is done; False when it was no longer this worker's."""
-        with self._connection.write() as c:
-            return jobs.finish(c, job, result or {})
-
-    def fail(self, job: Job, reason: str) -> bool:
-        """The job cannot be done; False when it was no longer this worker's."""
-        with self._connection.write() as c:
-            return jobs.fail(c, job, reason)
-
-    def jobs(self, state: JobState | str | None = None, limit: int | None = None) -> list[Job]:
-        """Jobs, newest first."""
-        with self._connection.read() as c:
-            return jobs.listed(c, None if state is None else JobState(state), limit)
-
-    def workers(self) -> list[Worker]:
-        """Workers that were heard of within their lease."""
-        with self._connection.read() as c:
-            return jobs.workers(c)
-
-    def leave(self, worker: str) -> None:
-        """A worker ends: its jobs go back into the queue at once."""
-        with self._connection.write() as c:
-            jobs.leave(c, worker)
-
-    # campaigns and the oracle's memory
-
-    def start_campaign(self, settings: Mapping[str, JSON]) -> int:
-        """Begin a campaign; returns its id."""
-        with self._connection.write() as c:
-            return campaigns.start(c, settings)
-
-    def update_campaign(self, campaign_id: int, counters: Mapping[str, JSON]) -> None:
-        """Replace the counters of a running campaign."""
-        with self._connection.write() as c:
-            campaigns.update(c, campaign_id, counters)
-
-    def finish_campaign(self, campaign_id: int, counters: Mapping[str, JSON] | None = None, *, state: str = "finished") -> None:
-        """End a campaign; ``state``: ``finished`` or ``interrupted``."""
-        with self._connection.write() as c:
-            campaigns.finish(c, campaign_id, counters, state)
-
-    def stop_campaign(self, campaign_id: int) -> bool:
-        """Ask a running campaign to end soon and keep what is finished; False when it has ended already."""
-        with self._connection.write() as c:
-            return campaigns.stop(c, campaign_id)
-
-    def campaign(self, campaign_id: int) -> Campaign:
-        """One campaign; NotFoundError if there is none."""
-        with self._connection.read() as c:
-            return campaigns.get(c, campaign_id)
-
-    def campaigns(self, limit: int | None = None) -> list[Campaign]:
-        """Campaigns, newest first."""
-        with self._connection.read() as c:
-            return campaigns.listed(c, limit)
-
-    def add_llm_call(self, asked: Asked) -> int:
-        """Keep a call to an LLM endpoint; returns its id."""
-        with self._connection.write() as c:
-            return llm_calls.add(c, asked)
-
-    def settle_llm_call(self, call_id: int, outcome: str, detail: str = "", characteristic: str = "") -> None:
-        """Say what became of an answer that was kept before it was looked at."""
-        with self._connection.write() as c:
-            llm_calls.settled(c, call_id, outcome, detail, characteristic)
-
-    def judge_llm_call(self, call_id: int, verdict: str, finding: int | None = None) -> None:
-        """Note what the oracle said of the program that a call brought, and the finding it was kept as."""
-        with self._connection.write() as c:
-            llm_calls.judged(c, call_id, verdict, finding)
-
-    def answered_llm_call(self, key: str, nth: int = 0) -> LlmCall | None:
-        """The ``nth`` real call of that key that brought an answer, oldest first, or None."""
-        with self._connection.read() as c:
-            return llm_calls.answered(c, key, nth)
-
-    def llm_answer(self, call_id: int) -> str:
-        """The raw answer of a call, empty when it brought none."""
-        with self._connection.read() as c:
-            return llm_calls.answer(c, call_id)
-
-    def llm_calls(self, campaign: int | None = None, limit: int | None = None) -> list[LlmCall]:
-        """Calls to LLM endpoints, newest first."""
-        with self._connection.read() as c:
-            return llm_calls.listed(c, campaign, limit)
-
-    def llm_tally(self, by: str, campaign: int | None = None) -> list[dict[str, JSON]]:
-        """Calls, tokens, time and cost per value of ``by`` (one of ``llm_calls.GROUPS``)."""
-        with self._connection.read() as c:
-            return llm_calls.tally(c, by, campaign)
-
-    def memo_get(self, key: str) -> dict[str, JSON] | None:
-        """What ``memo_put`` kept under ``key``, or None."""
-        with self._connection.read() as c:
-            return memo.get(c, key)
-
-    def memo_put(self, key: str, verdict: Mapping[str, JSON]) -> None:
-        """Remember a verdict's JSON; the oldest are forgotten beyond ``memo.LIMIT``."""
-        with self._connection.write() as c:
-            memo.put(c, key, verdict)
