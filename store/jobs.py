@@ -105,11 +105,20 @@ def leave(c: sqlite3.Connection, worker: str) -> None:
     c.execute("DELETE FROM workers WHERE name = ?", (worker,))
 
 
-def listed(c: sqlite3.Connection, state: JobState | None, limit: int | None) -> list[Job]:
-    """Jobs, newest first."""
-    where, params = ("WHERE state = ?", [state.value]) if state else ("", [])
-    found = c.execute(f"SELECT * FROM jobs {where} ORDER BY id DESC LIMIT ?", [*params, -1 if limit is None else limit])
-    return [_as_job(row) for row in found]
+def listed(
+    c: sqlite3.Connection,
+    state: JobState | None = None,
+    limit: int | None = None,
+    *,
+    kind: JobKind | None = None,
+    finding_id: int | None = None,
+) -> list[Job]:
+    """Jobs, those that ended, began or were queued last first: an import brings old ones under new numbers."""
+    wanted = {"state": state, "kind": kind, "finding_id": finding_id}
+    asked = {name: value for name, value in wanted.items() if value is not None}
+    where = " AND ".join(f"{name} = ?" for name in asked) or "1"
+    sql = f"SELECT * FROM jobs WHERE {where} ORDER BY coalesce(finished, started, created) DESC, id DESC LIMIT ?"
+    return [_as_job(row) for row in c.execute(sql, [*asked.values(), -1 if limit is None else limit])]
 
 
 def workers(c: sqlite3.Connection) -> list[Worker]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from store import blobs, changes, labels, leaders, reductions, search, sightings, times
 from store.decisions import IMPORTED, identity, newest, plain_why
@@ -18,18 +18,6 @@ from store.events import Step, as_event, new_step
 from store.kinship import Kinship
 from store.records import JSON, Program, Signature, State, Verdict, canonical
 from store.rows import Merged, Reduction
-
-
-@dataclass(slots=True)
-class _Counts:
-    new: int = 0
-    known: int = 0
-    changed: int = 0
-    reduced: int = 0
-    deleted: int = 0
-    events: int = 0
-    runs: int = 0
-    conflicts: list[str] = field(default_factory=list)
 
 
 def merge(c: sqlite3.Connection, other: sqlite3.Connection, *, actor: str, why: str) -> Merged:
@@ -43,7 +31,7 @@ class _Merge:
     def __init__(self, c: sqlite3.Connection, other: sqlite3.Connection, step: Step) -> None:
         self._c, self._other, self._step = c, other, step
         self._kin = Kinship(c, other)
-        self._counts = _Counts()
+        self._done = Merged()
         self._ids: dict[int, int] = {}
         self._new: set[int] = set()
         self._steps: dict[int, int] = {}
@@ -58,16 +46,16 @@ class _Merge:
             known = self._c.execute("SELECT id FROM findings WHERE uid = ?", (row["uid"],)).fetchone()
             self._ids[row["id"]] = int(known[0]) if known else self._insert(row, campaigns)
             if known:
-                self._counts.known += 1
+                self._count("known")
         for row in rows:
             self._follow(row)
         moved = self._kin.merge_buckets(self._step)
         leaders.refresh(self._c, self._touched | moved)
-        n = self._counts
-        return Merged(
-            new=n.new, known=n.known, changed=n.changed, reduced=n.reduced, deleted=n.deleted, events=n.events, runs=n.runs,
-            buckets=self._kin.made, conflicts=tuple(n.conflicts),
-        )  # fmt: skip
+        calls, jobs = self._left()
+        return replace(self._done, buckets=self._kin.made, left_calls=calls, left_jobs=jobs)
+
+    def _count(self, what: str) -> None:
+        self._done = replace(self._done, **{what: getattr(self._done, what) + 1})
 
     # findings
 
@@ -97,7 +85,7 @@ class _Merge:
         self._touched.add(bucket_id)
         self._new.add(finding_id)
         if row["deleted"] is None:
-            self._counts.new += 1
+            self._count("new")
             self._step.record(self._c, IMPORTED, finding_id, {"deleted": times.now()}, {"deleted": None})
         return finding_id
 
@@ -106,13 +94,14 @@ class _Merge:
         finding_id = self._ids[row["id"]]
         self._events(row["id"], finding_id)
         self._runs(row["id"], finding_id)
+        self._gates(row["id"], finding_id)
         sightings.merge(self._c, self._other, finding_id, row["id"], self._mine, self._theirs)
         if finding_id in self._new:
             self._link(row, finding_id)
             return
         here = self._c.execute("SELECT deleted, created, seen, torch, torch_key FROM findings WHERE id = ?", (finding_id,)).fetchone()
         if here["deleted"] is not None and row["deleted"] is None:
-            self._counts.deleted += 1
+            self._count("deleted")
         newer = row if row["torch_key"] > here["torch_key"] else here
         self._c.execute(
             "UPDATE findings SET created = ?, seen = ?, torch = ?, torch_key = ? WHERE id = ?",
@@ -133,7 +122,8 @@ class _Merge:
         row = c.execute("SELECT * FROM findings WHERE id = ?", (finding_id,)).fetchone()
         after = {name: value for name, value in decided.columns.items() if row[name] != value}
         if after.get("duplicate_of") is not None and self._circular(finding_id, after["duplicate_of"]):
-            self._counts.conflicts.append(f"findings {finding_id} and {after['duplicate_of']} are each called a duplicate of the other")
+            said = f"findings {finding_id} and {after['duplicate_of']} are each called a duplicate of the other"
+            self._done = replace(self._done, conflicts=(*self._done.conflicts, said))
             after = {name: value for name, value in after.items() if name not in ("state", "duplicate_of")}
         if after.get("state", row["state"]) == State.DUPLICATE and after.get("duplicate_of", row["duplicate_of"]) is None:
             after = {name: value for name, value in after.items() if name not in ("state", "duplicate_of")}
@@ -144,7 +134,8 @@ class _Merge:
         on = {label for label, wanted in decided.labels.items() if wanted} - have
         off = {label for label, wanted in decided.labels.items() if not wanted} & have
         labelled = labels.put(c, self._step, finding_id, on, off, kind=IMPORTED)
-        self._counts.changed += bool(after or labelled)
+        if after or labelled:
+            self._count("changed")
 
     def _circular(self, finding_id: int, target: int) -> bool:
         seen = {finding_id}
@@ -169,9 +160,9 @@ class _Merge:
             program, verdict, Signature.from_text(told["text"], final=True), json.loads(kept[0]) if kept and kept[0] else {}, final=True
         )
         reductions.save(self._c, finding_id, result, actor=self._step.actor)
-        self._counts.reduced += 1
+        self._count("reduced")
 
-    # history and runs
+    # history, runs and gates
 
     def _events(self, theirs: int, ours: int) -> None:
         known = {identity(as_event(e)) for e in self._c.execute("SELECT * FROM events WHERE finding_id = ?", (ours,))}
@@ -186,7 +177,7 @@ class _Merge:
                     canonical(self._here(event.after)), plain_why(event.why), None if event.undoes is None else 0,
                 ),
             )  # fmt: skip
-            self._counts.events += 1
+            self._count("events")
 
     def _step_of(self, theirs: int) -> int:
         """Steps of theirs get numbers after ours; nothing here undoes or redoes them."""
@@ -212,7 +203,28 @@ class _Merge:
                     f"INSERT INTO runs (finding_id, {same}, seconds, verdict_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     (ours, *tuple(run)[:6], self._blob(run["verdict_id"])),
                 )
-                self._counts.runs += 1
+                self._count("runs")
+
+    def _gates(self, theirs: int, ours: int) -> None:
+        """What their last run of the gates found, so that its draft need not wait for another; a waiting or failed run is none."""
+        told = "kind, payload, state, priority, actor, worker, attempts, created, started, finished, result, reason"
+        newest_of = "WHERE finding_id = ? AND kind = 'gates' AND state = 'done' ORDER BY finished DESC, id DESC LIMIT 1"
+        job = self._other.execute(f"SELECT {told} FROM jobs {newest_of}", (theirs,)).fetchone()
+        if job is None:
+            return
+        same = (ours, job["finished"], job["result"])
+        if self._c.execute("SELECT 1 FROM jobs WHERE finding_id = ? AND kind = 'gates' AND finished = ? AND result = ?", same).fetchone():
+            return
+        marks = ", ".join("?" * len(tuple(job)))
+        self._c.execute(f"INSERT INTO jobs (finding_id, {told}) VALUES (?, {marks})", (ours, *job))
+        self._count("gates")
+
+    def _left(self) -> tuple[int, int]:
+        """What an import does not bring: calls to LLMs that are not here, and jobs that wait or run there."""
+        here = {tuple(row) for row in self._c.execute("SELECT at, key FROM llm_calls")}
+        calls = sum(tuple(row) not in here for row in self._other.execute("SELECT at, key FROM llm_calls"))
+        jobs = self._other.execute("SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')").fetchone()[0]
+        return calls, int(jobs)
 
     def _campaigns(self) -> dict[int, int]:
         """Their campaigns, each once; one that runs there is none that runs here."""

@@ -208,8 +208,9 @@ class Merged:
     changed:   known findings that took over a later decision (state, label, title, assignee)
     reduced:   known findings that took over a reduced program
     deleted:   findings of theirs that are deleted here and stay so
-    events, runs: history and judgements that were not here
+    events, runs, gates: history, judgements and last runs of the gates that were not here
     buckets:   new buckets
+    left_calls: calls to LLMs that stay behind in theirs; ``left_jobs``: jobs that wait or run there
     conflicts: sentences about what could not be brought together and was left as it is here
     """
 
@@ -220,7 +221,10 @@ class Merged:
     deleted: int = 0
     events: int = 0
     runs: int = 0
+    gates: int = 0
     buckets: int = 0
+    left_calls: int = 0
+    left_jobs: int = 0
     conflicts: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, JSON]:

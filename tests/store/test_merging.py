@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from store import events, open_store, times
 from store.errors import StoreError, WorkbenchError
+from store.llm_calls import Asked
 from store.older import readable
 from store.records import Signature, Stage, State, Symptom
 
@@ -310,6 +311,38 @@ def test_campaigns_arrive_once_and_do_not_run_here(ann, bob, make):
         ann.merge(bob, actor="ann")
     assert [(c.settings, c.state) for c in ann.campaigns()] == [({"seed": 1}, "interrupted")]
     assert ann.find()[0].campaign == ann.campaigns()[0].id
+
+
+def gated(store, finding, result):
+    """The gates of a finding have been run."""
+    store.enqueue("gates", finding, actor=store.path.stem)
+    assert store.finish(store.claim(["gates"], "worker"), result)
+
+
+def test_the_last_run_of_the_gates_arrives_once_and_the_newer_of_both_counts(ann, bob, make):
+    bob.add_finding(**make())
+    gated(bob, 1, {"gates": ["old"]})
+    gated(bob, 1, {"gates": ["theirs"]})
+    assert ann.merge(bob, actor="ann").gates == 1
+    assert ann.merge(bob, actor="ann").gates == 0
+    assert [job.result for job in ann.jobs("done", kind="gates", finding=1)] == [{"gates": ["theirs"]}]
+    gated(bob, 1, {"gates": ["theirs, between"]})
+    gated(ann, 1, {"gates": ["mine, later"]})
+    ann.merge(bob, actor="ann")
+    assert [job.result["gates"] for job in ann.jobs(kind="gates")] == [["mine, later"], ["theirs, between"], ["theirs"]]
+
+
+def test_what_stays_behind_is_counted(ann, bob, make, tmp_path):
+    bob.add_finding(**make())
+    asked = Asked(purpose="mutant", prompt="p", messages="[]", key="k", model="m", host="h", answer="!", outcome="valid")
+    bob.add_llm_call(asked)
+    bob.enqueue("reduce", 1, actor="bob")
+    merged = ann.merge(bob, actor="ann")
+    assert (merged.left_calls, merged.left_jobs) == (1, 1)
+    assert not ann.jobs()
+    bob.backup(tmp_path / "copy.db")
+    with open_store(tmp_path / "copy.db") as copy:  # a copy of oneself: its calls are here
+        assert bob.merge(copy, actor="bob").left_calls == 0
 
 
 def test_a_store_is_not_merged_into_itself(ann, tmp_path):

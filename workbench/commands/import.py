@@ -68,7 +68,12 @@ def _merge(store: Store, path: Path, *, quiet: bool) -> dict[str, JSON]:
         ]
         parts += [f"{merged.reduced} with their reduction"] if merged.reduced else []
         parts += [f"{merged.deleted} deleted here and left so"] if merged.deleted else []
-        click.echo(f"{path}: {', '.join(parts)}; {merged.events} lines of history. workbench undo takes it back", err=True)
+        also = [f"{merged.events} lines of history"] + ([f"the gates of {merged.gates}"] if merged.gates else [])
+        click.echo(f"{path}: {', '.join(parts)}; {', '.join(also)}. workbench undo takes it back", err=True)
+        kinds = ((merged.left_calls, "LLM call{}"), (merged.left_jobs, "job{} not done there"))
+        left = [f"{n} {what.format('s' if n > 1 else '')}" for n, what in kinds if n]
+        if left:
+            click.echo(f"note: left in {path.name}: {' and '.join(left)}", err=True)
         for conflict in merged.conflicts:
             click.echo(f"note: {conflict}; left as it is here", err=True)
     return {"source": str(path), **merged.to_json()}

@@ -224,8 +224,8 @@ def stored_report(store: Store, subject: Subject) -> Report | None:
         possible = {r.text for r in repros(subject.program, subject.verdict, subject.row.title)}
     except WorkbenchError:
         return None
-    for job in store.jobs(JobState.DONE):
-        if job.kind is JobKind.GATES and job.finding_id == subject.row.id and job.result and "gates" in job.result:
+    for job in store.jobs(JobState.DONE, kind=JobKind.GATES, finding=subject.row.id):
+        if job.result and "gates" in job.result:
             report = Report.from_json(job.result)
             fresh = stored_gates(subject)
             ran = tuple(g for g in report.gates if g.name not in {f.name for f in fresh})

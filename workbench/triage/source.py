@@ -59,7 +59,7 @@ class Source:
             row = store.finding(finding_id)
             runs = store.runs(finding_id)
             rungs = next((run for run in runs if run.purpose == "ladder"), None)
-            jobs = [job for job in store.jobs(limit=200) if job.finding_id == finding_id]
+            jobs = store.jobs(limit=200, finding=finding_id)
             return Detail(
                 row=row,
                 program=store.program(finding_id),
@@ -86,7 +86,7 @@ class Source:
             subject = subject_of(store, finding_id)
             report = stored_report(store, subject) or unrun(subject)
             waiting = {JobState.QUEUED, JobState.RUNNING}
-            running = any(j.kind is JobKind.GATES and j.finding_id == finding_id and j.state in waiting for j in store.jobs(limit=200))
+            running = any(job.state in waiting for job in store.jobs(kind=JobKind.GATES, finding=finding_id))
             runs = [r for r in store.runs(finding_id) if r.configuration.get("backend", "inductor") in LADDER.values()]
             return DraftView(draft(subject, report, None, runs=runs, forced=True), report, running)
 

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from store import Store, open_store
+from store.llm_calls import Asked
 from store.records import Outcome, Program, Signature, Stage, State, Symptom, Verdict
 from workbench.cli import group
 from workbench.errors import StoreError, WorkbenchError
@@ -42,6 +43,22 @@ def test_a_store_is_imported_and_undo_takes_it_back(db: Path, tmp_path: Path, fi
     run(db, "undo", "--redo")
     with open_store(db) as store:
         assert store.count() == 43
+
+
+def test_an_import_says_what_it_leaves_behind(db: Path, tmp_path: Path, filled: Callable[[Store, int, int], None]):
+    other = tmp_path / "other.db"
+    with open_store(other) as store:
+        filled(store, 2, 100)
+        store.enqueue("gates", 1, actor="bob")
+        store.finish(store.claim(["gates"], "worker"), {"gates": []})
+        store.enqueue("reduce", 1, actor="bob")
+        store.enqueue("reduce", 2, actor="bob")
+        store.add_llm_call(Asked("mutant", "mutate/1", "[]", "model", "host", "key", "valid"))
+    told = run(db, "import", str(other)).stderr
+    assert "the gates of 1" in told
+    assert "left in other.db: 1 LLM call and 2 jobs not done there" in told
+    document = json.loads(run(db, "import", str(other), "--json").stdout)[0]
+    assert (document["gates"], document["left_calls"], document["left_jobs"]) == (0, 1, 2)
 
 
 def test_what_is_no_store_and_no_program_is_said(db: Path, tmp_path: Path):

@@ -120,3 +120,14 @@ def test_reading_creates_no_store(tmp_path: Path):
     with pytest.raises(Exception, match="not there"):
         source.changed()
     assert not list(tmp_path.iterdir())
+
+
+def test_gates_that_wait_behind_hundreds_of_jobs_are_still_known_to_wait(db: Path):
+    with open_store(db) as store, store.together():
+        store.enqueue("gates", 1, actor="me")
+        for number in range(250):
+            store.enqueue("recheck", 2, {"number": number}, actor="me")
+    source = Source(db)
+    assert source.draft(1).running
+    assert [job.kind for job in source.detail(1).jobs] == ["gates"]
+    source.close()
