@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from workbench.environment import header_folder
-from workbench.runner.family import descendants, resident_mb
 from workbench.runner.protocol import Request
+from workbench.runner.table import descendants, resident_mb
 from workbench.servers import RUNS, Pool
 
 pytestmark = [pytest.mark.torch, pytest.mark.benchmark]

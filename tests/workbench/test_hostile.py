@@ -26,8 +26,8 @@ from store.records import Configuration, Outcome, Program
 from workbench.environment import header_folder
 from workbench.oracle.judge import Demand, Judge
 from workbench.runner import layers
-from workbench.runner.family import children
 from workbench.runner.protocol import Limits, Request
+from workbench.runner.table import children
 from workbench.servers import Pool, Run
 
 pytestmark = pytest.mark.torch

@@ -12,8 +12,8 @@ from workbench.commands import doctor
 from workbench.oracle.judge import Judge
 from workbench.oracle.wording import lines
 from workbench.runner import layers
-from workbench.runner.family import descendants
 from workbench.runner.protocol import Limits, Request
+from workbench.runner.table import descendants
 from workbench.servers import Pool, Run
 
 pytestmark = pytest.mark.torch

@@ -1,4 +1,4 @@
-"""The processes of one run, as /proc shows them from outside: all of them, what they use, and their end."""
+"""The processes of one run, seen from outside: all of them, and their end."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 import time
 
 from . import kernel
+from .table import children, descendants
 from .warden import Nest
 
 
@@ -55,45 +56,9 @@ def adopt_orphans() -> None:
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
 
 
-def descendants(pid: int) -> list[int]:
-    """Every process below ``pid``, parents before their children."""
-    found: list[int] = []
-    queue = [pid]
-    while queue:
-        below = children(queue.pop())
-        found += below
-        queue += below
-    return found
-
-
-def children(pid: int) -> list[int]:
-    """The processes whose parent is ``pid``; none when it has ended."""
-    found: list[int] = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children") as file:
-                found += [int(word) for word in file.read().split()]
-    except OSError:  # it has just ended
-        pass
-    return found
-
-
-def resident_mb(pids: list[int]) -> int:
-    """Resident memory that these processes own, file pages aside; what they share by fork counts for each."""
-    return sum(_resident_kb(pid) for pid in pids) // 1024
-
-
 def kill(pid: int, number: int) -> None:
     """Send a signal to a process that may have ended."""
     try:
         os.kill(pid, number)
     except (ProcessLookupError, PermissionError):
         return
-
-
-def _resident_kb(pid: int) -> int:
-    try:
-        with open(f"/proc/{pid}/status") as file:
-            return sum(int(line.split()[1]) for line in file if line.startswith(("RssAnon:", "RssShmem:")))
-    except OSError:
-        return 0

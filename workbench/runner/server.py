@@ -14,7 +14,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from . import family, kernel, namespaces, spawn, watch, wire
+from . import family, kernel, namespaces, spawn, table, watch, wire
 from .layers import LAYERS, OF_SERVERS, PROCESSES, THREAD, USERS, switched_off
 from .protocol import Request
 from .warden import Nest, Warden
@@ -57,11 +57,11 @@ class Server:
             self._layers -= {THREAD}
         family.adopt_orphans()
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # no child looks into this process
-        weight = family.resident_mb([os.getpid()])
+        weight = table.resident_mb([os.getpid()])
         while True:
             request, ends = self._next()
             report = self._run(request, *ends)
-            growth = family.resident_mb([os.getpid()]) - weight
+            growth = table.resident_mb([os.getpid()]) - weight
             wire.send_json(self._connection, asdict(report) | {"growth_mb": growth})
 
     def _next(self) -> tuple[Request, list[int]]:

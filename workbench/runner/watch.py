@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import kernel, wire
-from .family import Family, resident_mb
+from .family import Family
 from .holdings import Holdings
 from .protocol import Limits, Request
+from .table import resident_mb
 
 INTERVAL = 0.05
 """Seconds between looks; a process that touches pages as fast as it can gains some 150 MB in it."""
