@@ -219,15 +219,18 @@ def _asks_emulation(subject: Subject) -> bool:
 
 
 def stored_report(store: Store, subject: Subject) -> Report | None:
-    """What the last finished ``gates`` job found, if it was about the program as it is now; its stored gates are asked anew."""
+    """What the last run of the gates found about the program as it is now, or None; its stored gates are asked anew."""
+    jobs = store.jobs(JobState.DONE, kind=JobKind.GATES, finding=subject.row.id)
+    reports = [Report.from_json(job.result) for job in jobs if job.result and "gates" in job.result]
+    if not reports:
+        return None
     try:
         possible = {r.text for r in repros(subject.program, subject.verdict, subject.row.title)}
     except WorkbenchError:
         return None
-    for job in store.jobs(JobState.DONE, kind=JobKind.GATES, finding=subject.row.id):
-        if job.result and "gates" in job.result:
-            report = Report.from_json(job.result)
-            fresh = stored_gates(subject)
-            ran = tuple(g for g in report.gates if g.name not in {f.name for f in fresh})
-            return replace(report, gates=(*ran, *fresh)) if report.repro in possible else None
-    return None
+    report = next((r for r in reports if r.repro in possible), None)
+    if report is None:
+        return None
+    fresh = stored_gates(subject)
+    ran = tuple(g for g in report.gates if g.name not in {f.name for f in fresh})
+    return replace(report, gates=(*ran, *fresh))

@@ -10,6 +10,7 @@ import re
 import tokenize
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from store.records import Configuration, Program, Verdict
 from store.records import Warning as Caution
@@ -84,15 +85,21 @@ _TREE = ("keystr", "tree_flatten_with_path", "tree_leaves", "tree_map")
 _FUNCTIONS = ("run", "main", "load", "walk", "same", "aliases", "backend")
 
 
+@lru_cache(maxsize=64)
+def _names(check: str) -> frozenset[str]:
+    """Names in a check's text; few texts serve all findings, and reading one takes 5 ms (three quarters of making a repro)."""
+    return frozenset(token.string for token in _tokens(check) if token.type == tokenize.NAME)
+
+
 def _clashes(check: str, form: Form) -> dict[str, str]:
     """Names that the check uses and the program uses too, with what the check says instead."""
-    used = {token.string for token in _tokens(check) if token.type == tokenize.NAME}
+    used = _names(check)
     own = [name for name in (*_FUNCTIONS, *_TREE, *_MODULES) if name in used]
     return {name: f"{name}_of_check" for name in own if name in form.names}
 
 
 def _imports(check: str, form: Form, names: Mapping[str, str]) -> list[str]:
-    used = {token.string for token in _tokens(check) if token.type == tokenize.NAME}
+    used = _names(check)
     lines = []
     for name, module in _MODULES.items():
         if name in used:

@@ -6,25 +6,20 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import ComposeResult, SuspendNotSupported, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer, HelpPanel
 
-from store.rows import JobKind
-from workbench.errors import WorkbenchError
 from workbench.export.sentences import MARKS
 from workbench.triage import messages
-from workbench.triage.detail import DetailPane, DetailScroll
-from workbench.triage.dialogs import ConfirmDialog, LabelAnswer, LabelDialog, StateAnswer, StateDialog
-from workbench.triage.draft_screen import DraftScreen
-from workbench.triage.editor import edit
+from workbench.triage.detail import DetailScroll
+from workbench.triage.exports import Exports
 from workbench.triage.finding_list import FindingList
 from workbench.triage.query_bar import QueryBar
 from workbench.triage.tabs import MOST
 from workbench.triage.threads import while_up
-from workbench.triage.views import Views
 
 POLL_SECONDS = 0.5
 """How often the store is asked whether somebody committed (PRAGMA data_version: next to nothing)."""
@@ -38,7 +33,7 @@ PREVIEW_SECONDS = 0.08
 SORTS = ("-id", "-seen", "-count", "size", "state", "stage", "bucket", "title", "dtype")
 
 
-class TriageApp(Views):
+class TriageApp(Exports):
     """Triage of one store."""
 
     TITLE = "workbench triage"
@@ -79,10 +74,7 @@ class TriageApp(Views):
     ]
 
     def __init__(self, path: Path, *, query: str = "", folder: Path | None = None, tabs_path: Path | None = None) -> None:
-        super().__init__(path, query=query, tabs_path=tabs_path)
-        self.folder = folder or Path.cwd()
-        self.findings = FindingList(id="findings")
-        self.pane = DetailPane(id="detail")
+        super().__init__(path, query=query, folder=folder, tabs_path=tabs_path)
         self._query = query
         self._order = "-id"
         self._total = 0
@@ -121,8 +113,7 @@ class TriageApp(Views):
         self._list(self._query, self._order)
         if self.findings.current is not None:
             self._load_detail(self.findings.current)
-        if isinstance(self.screen, DraftScreen):
-            self._load_draft(self.screen.finding_id)
+        self.refresh_drafts()
         self.refresh_views()
 
     @while_up
@@ -179,12 +170,6 @@ class TriageApp(Views):
     def on_working(self, event: messages.Working) -> None:
         """What workers do."""
         self.status.working(event.workers, event.running, event.queued)
-
-    @while_up
-    def on_draft_loaded(self, event: messages.DraftLoaded) -> None:
-        """A draft for the preview that is open."""
-        if isinstance(self.screen, DraftScreen) and self.screen.finding_id == event.finding_id:
-            self.screen.show(event.view)
 
     @while_up
     def on_written(self, event: messages.Written) -> None:
@@ -264,133 +249,6 @@ class TriageApp(Views):
         place = SORTS.index(self._order) if self._order in SORTS else -1
         self._sort(SORTS[(place + 1) % len(SORTS)])
         self.status.say(f"sorted by {self._order.removeprefix('-')}")
-
-    def action_undo(self) -> None:
-        """Take back the last change."""
-        self._write(self.writer.undo)
-
-    def action_redo(self) -> None:
-        """Do it again."""
-        self._write(self.writer.redo)
-
-    def action_label(self) -> None:
-        """Ask for labels."""
-        ids, asked = self._targets("Label")
-        if not ids:
-            return
-        row = self.findings.current_row
-        current = row.labels if row and len(ids) == 1 else ()
-
-        def answered(answer: LabelAnswer | None) -> None:
-            if answer:
-                self._write(lambda: self.writer.label(ids, answer.add, answer.remove))
-
-        self.push_screen(LabelDialog(asked, current, self._known_labels()), answered)
-
-    def _known_labels(self) -> list[str]:
-        return sorted({label for row in self.findings.loaded() for label in row.labels})
-
-    def action_state(self) -> None:
-        """Ask for a state."""
-        ids, asked = self._targets("State of")
-        if not ids:
-            return
-        row = self.findings.current_row
-
-        def answered(answer: StateAnswer | None) -> None:
-            if answer:
-                self._write(lambda: self.writer.state(ids, answer.state, answer.why, answer.duplicate_of))
-
-        self.push_screen(StateDialog(asked, row.state if row and len(ids) == 1 else None), answered)
-
-    def action_delete(self) -> None:
-        """Ask, then delete."""
-        ids, asked = self._targets("Delete")
-        if not ids:
-            return
-
-        def answered(yes: bool | None) -> None:  # noqa: FBT001 - Textual calls it
-            if yes:
-                self._write(lambda: self.writer.delete(ids))
-
-        self.push_screen(ConfirmDialog(f"{asked}? Undo brings back."), answered)
-
-    def action_reduce(self) -> None:
-        """Queue reductions."""
-        self._queue(JobKind.REDUCE, "Reduce")
-
-    def action_recheck(self) -> None:
-        """Queue re-checks; with the ladder where the finding has none."""
-        detail = self.pane.detail
-        without = detail is not None and detail.row.id == self.findings.current and not detail.laddered.ladder
-        self._queue(JobKind.LADDER if without else JobKind.RECHECK, "Re-check")
-
-    def action_gates(self) -> None:
-        """Queue the gates, also of many at once."""
-        self._queue(JobKind.GATES, "Run the gates of")
-
-    def action_grid(self) -> None:
-        """Queue the configuration grid."""
-        self._queue(JobKind.GRID, "Fill the grid of")
-
-    def _queue(self, kind: JobKind, verb: str) -> None:
-        ids, asked = self._targets(verb)
-        if ids:
-            self.status.say(f"… {asked}")
-            self._write(lambda: self.writer.queue(kind, ids))
-
-    def _targets(self, verb: str) -> tuple[list[int], str]:
-        """What an action is done to, and the words for it: how many, and how many marks the filter hides."""
-        ids, hidden = self.findings.targets()
-        if not ids:
-            self.status.say("✗ nothing is marked and shown, so nothing was done" if hidden else "✗ no finding is chosen")
-            return [], ""
-        what = f"finding {ids[0]}" if len(ids) == 1 else f"{len(ids)} marked findings"
-        left = f" ({hidden} more marked, hidden by the filter: not touched)" if hidden else ""
-        return ids, f"{verb} {what}{left}"
-
-    def action_draft(self) -> None:
-        """Preview the issue draft of the finding under the cursor."""
-        if self.findings.current is None:
-            self.status.say("✗ no finding is chosen")
-            return
-        self.push_screen(DraftScreen(self.findings.current))
-        self._load_draft(self.findings.current)
-
-    def on_draft_screen_gates_wanted(self, event: DraftScreen.GatesWanted) -> None:
-        """Queue the gates."""
-        self._write(lambda: self.writer.queue(JobKind.GATES, [event.finding_id]))
-
-    def on_draft_screen_write_wanted(self, event: DraftScreen.WriteWanted) -> None:
-        """Write the files; asking a subprocess for the versions takes seconds."""
-        self.said(f"… writing the draft of finding {event.finding_id}")
-        self._write(lambda: self.writer.export(event.finding_id, self.folder, forced=event.forced))
-
-    def action_copy(self) -> None:
-        """Copy the program that is shown."""
-        source = self.pane.source()
-        if source:
-            self.copy_to_clipboard(source)
-            self.status.say("✓ program copied")
-
-    def action_edit(self) -> None:
-        """Open the program in $EDITOR; a changed text is kept as a file, and the status line says how to judge it."""
-        source, finding = self.pane.source(), self.findings.current
-        if source is None or finding is None:
-            return
-        try:
-            with self.suspend():
-                edited = edit(source, f"finding_{finding}.py")
-        except SuspendNotSupported:
-            self.status.say("✗ no editor in a browser: y copies the program")
-            return
-        except WorkbenchError as error:
-            self.status.say(f"✗ {error.message} — {error.hint}")
-            return
-        if edited == source:
-            self.status.say("unchanged: nothing was kept")
-            return
-        self._write(lambda: self.writer.save_edit(finding, edited, self.folder))
 
     def action_help(self) -> None:
         """Show or hide the help."""

@@ -6,20 +6,17 @@ It knows nothing of the store: it asks for rows with ``RowsWanted`` and is given
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from store.rows import FindingRow
 from workbench.triage.columns import FRONT, fit, layout
+from workbench.triage.line_list import LineList
 from workbench.triage.marks import Marks
 
 KEPT = 4000
@@ -29,7 +26,7 @@ AHEAD = 40
 """Rows asked for beyond what is seen, either way."""
 
 
-class FindingList(ScrollView, can_focus=True):
+class FindingList(LineList):
     """Findings one a line, with a cursor and marks; a header that sorts."""
 
     HELP = """
@@ -42,29 +39,9 @@ class FindingList(ScrollView, can_focus=True):
     `✎` stands before a title that an LLM proposed.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "finding-list--row",
-        "finding-list--header",
-        "finding-list--cursor",
-        "finding-list--cursor-blurred",
-        "finding-list--mark",
-        "finding-list--empty",
-    }
-
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "move(1)", "Down", show=False),
-        Binding("k,up", "move(-1)", "Up", show=False),
-        Binding("g,home", "top", "First", show=False),
-        Binding("G,end", "bottom", "Last", show=False),
-        Binding("ctrl+d", "half(1)", "Half a page down", show=False),
-        Binding("ctrl+u", "half(-1)", "Half a page up", show=False),
-        Binding("pagedown", "half(2)", "Page down", show=False),
-        Binding("pageup", "half(-2)", "Page up", show=False),
-        Binding("space", "mark", "Mark"),
         Binding("v", "range", "Range", show=False),
-        Binding("asterisk", "mark_all", "Mark all shown", show=False),
         Binding("escape", "clear", "Clear marks", show=False),
-        Binding("enter", "open", "Open", show=False),
     ]
 
     class RowsWanted(Message):
@@ -97,7 +74,6 @@ class FindingList(ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.ids: list[int] = []
-        self.cursor = 0
         self.marks = Marks()
         self.order = "-id"
         self.empty = ("", "")
@@ -105,6 +81,11 @@ class FindingList(ScrollView, can_focus=True):
         self._version = 0
         self._asked: tuple[int, int, int] | None = None
         self._told: int | None = None
+
+    @property
+    def count(self) -> int:
+        """How many findings it shows."""
+        return len(self.ids)
 
     # what the screen tells it
 
@@ -114,7 +95,7 @@ class FindingList(ScrollView, can_focus=True):
         offset = self.cursor - self.scroll_offset.y
         self.ids, self.order = list(ids), order
         self.cursor = self._place(before) if stay and before is not None else 0
-        self.virtual_size = Size(self.size.width, len(self.ids) + 1)
+        self._resize()
         self.marks.end_range()
         self.invalidate()
         self.scroll_to(y=max(0, self.cursor - offset) if stay else 0, animate=False, force=True)
@@ -171,71 +152,31 @@ class FindingList(ScrollView, can_focus=True):
         width = self.size.width
         if y == 0:
             return self._header(width)
-        index = y - 1 + self.scroll_offset.y
-        plain = self.get_component_rich_style("finding-list--row")
-        if index >= len(self.ids):
-            return self._empty_line(y, width) if not self.ids else Strip.blank(width, plain)
-        return self._line(index, width, plain)
+        index = self._at(y)
+        if index is None:
+            return self._empty_line(y) if not self.ids else self._cut("", "row")
+        return self._line(index, width)
 
-    def _line(self, index: int, width: int, style: Style) -> Strip:
+    def _line(self, index: int, width: int) -> Strip:
         finding = self.ids[index]
         marked = self.marks.has(finding, index, self.cursor)
-        if marked:
-            style = self.get_component_rich_style("finding-list--mark")
-        if index == self.cursor:
-            name = "finding-list--cursor" if self.has_focus else "finding-list--cursor-blurred"
-            style = self.get_component_rich_style(name)
-        front = ("▶" if index == self.cursor else " ") + ("✱" if marked else " ")
+        front, style = self._front(index, marked=marked), self._style(index, marked=marked)
         kept = self._rows.get(finding)
         if kept is None:
-            return self._cut(front + fit(f"{finding:>6} …", max(0, width - FRONT)), style, width)
+            return self._cut(front + fit(f"{finding:>6} …", max(0, width - FRONT)), style)
         cells = [fit(c.text(kept[1]), wide, right=c.right) for c, _, wide in layout(width)]
-        return self._cut(front + " ".join(cells), style, width)
+        return self._cut(front + " ".join(cells), style)
 
     def _header(self, width: int) -> Strip:
-        style = self.get_component_rich_style("finding-list--header")
         key, sign = self.order.removeprefix("-"), "↓" if self.order.startswith("-") else "↑"
         cells = [fit(f"{c.title}{sign}" if c.order == key else c.title, wide, right=c.right) for c, _, wide in layout(width)]
-        return self._cut(" " * FRONT + " ".join(cells), style, width)
+        return self._cut(" " * FRONT + " ".join(cells), "header")
 
-    def _empty_line(self, y: int, width: int) -> Strip:
-        style = self.get_component_rich_style("finding-list--empty")
+    def _empty_line(self, y: int) -> Strip:
         text = {2: self.empty[0], 4: self.empty[1]}.get(y, "")
-        return self._cut("  " + text, style, width)
-
-    @staticmethod
-    def _cut(text: str, style: Style, width: int) -> Strip:
-        return Strip([Segment(text, style)]).adjust_cell_length(width, style)
+        return self._cut("  " + text, "empty")
 
     # moving
-
-    def action_move(self, by: int) -> None:
-        """The cursor, by lines."""
-        self._go(self.cursor + by)
-
-    def action_half(self, by: int) -> None:
-        """The cursor, by half pages."""
-        self._go(self.cursor + by * max(1, (self.size.height - 1) // 2))
-
-    def action_top(self) -> None:
-        """To the first finding."""
-        self._go(0)
-
-    def action_bottom(self) -> None:
-        """To the last finding."""
-        self._go(len(self.ids) - 1)
-
-    def _go(self, index: int) -> None:
-        self.cursor = max(0, min(index, len(self.ids) - 1))
-        self._reveal()
-        self._moved()
-
-    def _reveal(self) -> None:
-        top, height = round(self.scroll_offset.y), max(1, self.size.height - 1)
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False, force=True)
-        elif self.cursor >= top + height:
-            self.scroll_to(y=self.cursor - height + 1, animate=False, force=True)
 
     def _place(self, finding: int) -> int:
         """Where a finding stands now; the old place when it is gone."""
@@ -245,7 +186,7 @@ class FindingList(ScrollView, can_focus=True):
             return max(0, min(self.cursor, len(self.ids) - 1))
 
     def _moved(self) -> None:
-        self.refresh()
+        super()._moved()
         self._want()
         if self.marks.ranging:
             self.post_message(self.MarksChanged())
@@ -259,10 +200,8 @@ class FindingList(ScrollView, can_focus=True):
         self._want()
 
     def on_resize(self) -> None:
-        """More lines may be in sight."""
-        self.virtual_size = Size(self.size.width, len(self.ids) + 1)
+        """More lines may be in sight (Textual calls the base's handler too)."""
         self._want()
-        self.call_after_refresh(self._reveal)
 
     def _want(self) -> None:
         top, height = round(self.scroll_offset.y), self.size.height
@@ -303,6 +242,11 @@ class FindingList(ScrollView, can_focus=True):
         self.marks.clear()
         self._marked()
 
+    def unmark(self, ids: Iterable[int]) -> None:
+        """These are done with."""
+        self.marks.drop(list(ids))
+        self._marked()
+
     def _marked(self) -> None:
         self.refresh()
         self.post_message(self.MarksChanged())
@@ -321,8 +265,8 @@ class FindingList(ScrollView, can_focus=True):
             if column and column.order:
                 self.post_message(self.SortWanted(column.order))
             return
-        index = event.y - 1 + round(self.scroll_offset.y)
-        if index >= len(self.ids):
+        index = self._at(event.y)
+        if index is None:
             return
         again = index == self.cursor and event.chain > 1
         self._go(index)
@@ -331,11 +275,3 @@ class FindingList(ScrollView, can_focus=True):
             self._marked()
         elif again:
             self.action_open()
-
-    def on_focus(self) -> None:
-        """The cursor looks different."""
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """The cursor looks different."""
-        self.refresh()

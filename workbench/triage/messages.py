@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from textual.message import Message
 
@@ -47,6 +48,29 @@ class DraftView:
     draft: Draft
     report: Report
     running: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Exportable:
+    """One of many findings to export: its gates as far as they have been run, and whether they are queued or running."""
+
+    row: FindingRow
+    report: Report
+    running: bool
+
+    @property
+    def open(self) -> bool:
+        """Some of its gates have not been run, and none is on its way."""
+        return not self.running and any(gate.met is None for gate in self.report.gates)
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export of many did. ``refused``: findings that were not written, each with the reason; nothing is in both."""
+
+    folder: Path
+    written: Mapping[int, tuple[Path, ...]]
+    refused: Mapping[int, str]
 
 
 class Listed(Message):
@@ -99,6 +123,22 @@ class DraftLoaded(Message):
     def __init__(self, finding_id: int, view: DraftView) -> None:
         super().__init__()
         self.finding_id, self.view = finding_id, view
+
+
+class ExportsLoaded(Message):
+    """Some of the findings to export; ``gone``: those of them that are in the store no more."""
+
+    def __init__(self, found: Sequence[Exportable], gone: Sequence[int]) -> None:
+        super().__init__()
+        self.found, self.gone = found, gone
+
+
+class ExportsWritten(Message):
+    """Drafts of many findings were written, or refused."""
+
+    def __init__(self, exported: Exported) -> None:
+        super().__init__()
+        self.exported = exported
 
 
 class StoreChanged(Message):

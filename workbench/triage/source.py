@@ -13,7 +13,7 @@ from store.rows import FindingRow, JobKind, JobState
 from workbench.errors import NotFoundError, StoreError
 from workbench.export.draft import draft
 from workbench.export.gates import stored_report, subject_of, unrun
-from workbench.triage.messages import Detail, DraftView
+from workbench.triage.messages import Detail, DraftView, Exportable
 
 T = TypeVar("T")
 
@@ -85,12 +85,22 @@ class Source:
         def ask(store: Store) -> DraftView:
             subject = subject_of(store, finding_id)
             report = stored_report(store, subject) or unrun(subject)
-            waiting = {JobState.QUEUED, JobState.RUNNING}
-            running = any(job.state in waiting for job in store.jobs(kind=JobKind.GATES, finding=finding_id))
             runs = [r for r in store.runs(finding_id) if r.configuration.get("backend", "inductor") in LADDER.values()]
-            return DraftView(draft(subject, report, None, runs=runs, forced=True), report, running)
+            return DraftView(draft(subject, report, None, runs=runs, forced=True), report, _gates_wait(store, finding_id))
 
         return self._rows.ask(ask)
+
+    def exportable(self, finding_id: int) -> Exportable | None:
+        """One of many findings to export, or None when it is gone."""
+
+        def ask(store: Store) -> Exportable:
+            subject = subject_of(store, finding_id)
+            return Exportable(subject.row, stored_report(store, subject) or unrun(subject), _gates_wait(store, finding_id))
+
+        try:
+            return self._queries.ask(ask)
+        except NotFoundError:
+            return None
 
     def working(self) -> tuple[int, int, int]:
         """(live workers, running jobs, queued jobs)."""
@@ -116,6 +126,11 @@ class Source:
         seen = (inode, self._queries.ask(lambda store: store.data_version()))
         changed, self._seen = seen != self._seen, seen
         return changed
+
+
+def _gates_wait(store: Store, finding_id: int) -> bool:
+    """Whether the finding's gates are queued or running."""
+    return any(job.state in (JobState.QUEUED, JobState.RUNNING) for job in store.jobs(kind=JobKind.GATES, finding=finding_id))
 
 
 class _Reader:

@@ -10,6 +10,7 @@ from workbench.triage import messages, overview, tabs
 from workbench.triage.ask_dialog import AskDialog
 from workbench.triage.bucket_screen import BucketScreen
 from workbench.triage.dialogs import ConfirmDialog
+from workbench.triage.export_screen import ExportScreen
 from workbench.triage.query_bar import QueryBar
 from workbench.triage.status import StatusLine
 from workbench.triage.tab_bar import TabBar
@@ -32,7 +33,7 @@ class Views(Threads):
     def said(self, text: str) -> None:
         """On the status line, and on a screen that hides it."""
         self.status.say(text)
-        if isinstance(self.screen, BucketScreen | WorkScreen):
+        if isinstance(self.screen, BucketScreen | WorkScreen | ExportScreen):
             self.screen.say(text)
         elif len(self.screen_stack) > 1:
             self.notify(text, markup=False)

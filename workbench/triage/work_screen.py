@@ -67,7 +67,7 @@ class WorkScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Campaigns, then text."""
         yield Static("Work", id="work-title", markup=False)
-        yield PickList(HEADS, id="campaigns", empty="No campaign yet: n starts one.")
+        yield PickList(HEADS, id="campaigns", empty="No campaign yet: n starts one.", marks=False)
         with VerticalScroll(id="work-scroll", can_focus=False):
             yield Static(id="work-text", markup=False)
         yield Footer()

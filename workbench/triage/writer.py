@@ -9,12 +9,13 @@ from store import Store, open_store
 from store.records import State
 from store.rows import JobKind
 from workbench.commands.changes import actor
-from workbench.errors import StoreError
+from workbench.errors import StoreError, WorkbenchError
 from workbench.export.draft import draft
-from workbench.export.environment import environment
+from workbench.export.environment import Environment, environment
 from workbench.export.files import write_draft, write_new
 from workbench.export.gates import stored_report, subject_of, unrun
 from workbench.triage.detached import start_campaign, start_worker
+from workbench.triage.messages import Exported
 
 PATIENCE = 5.0
 """Seconds to wait for another process's transaction before saying so."""
@@ -111,6 +112,26 @@ class Writer:
             runs = store.runs(finding)
         written = write_draft(draft(subject, report, environment(), runs=runs, forced=forced), folder)
         return f"wrote {', '.join(str(p) for p in written)}"
+
+    def export_many(self, ids: Sequence[int], folder: Path, *, forced: bool) -> Exported:
+        """Write the drafts of those whose gates are met (``forced``: of all) into ``folder``; one that fails keeps no other from being written."""
+        written: dict[int, tuple[Path, ...]] = {}
+        refused: dict[int, str] = {}
+        versions: Environment | None = None
+        for finding in ids:
+            try:
+                with self._open() as store:
+                    subject = subject_of(store, finding)
+                    report = stored_report(store, subject) or unrun(subject)
+                    runs = store.runs(finding)
+                if report.unmet and not forced:
+                    refused[finding] = "; ".join(f"{gate.sign} {gate.name}" for gate in report.unmet)
+                    continue
+                versions = versions or environment()
+                written[finding] = tuple(write_draft(draft(subject, report, versions, runs=runs, forced=forced), folder))
+            except WorkbenchError as error:
+                refused[finding] = error.message
+        return Exported(folder, written, refused)
 
     def save_edit(self, finding: int, source: str, folder: Path) -> str:
         """Keep an edited program as a file; judging it is a command of its own, as nothing is run here."""

@@ -309,7 +309,7 @@ async def test_e_keeps_an_edit_as_a_file(db: Path, until: Until, monkeypatch: py
     def edit(source: str, name: str) -> str:
         return source + "# changed\n"
 
-    monkeypatch.setattr("workbench.triage.app.edit", edit)
+    monkeypatch.setattr("workbench.triage.actions.edit", edit)
     monkeypatch.setattr("workbench.triage.app.TriageApp.suspend", lambda self: __import__("contextlib").nullcontext())
     app = TriageApp(db, folder=tmp_path)
     async with app.run_test(size=SIZE) as pilot:
