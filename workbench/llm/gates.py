@@ -114,7 +114,13 @@ def _read(answer: str, finish: str, context: Context) -> Gated:
         return Gated("duplicate", "it is the seed, the example or an earlier answer", program, mended.mends, program.source)
     missing = traits.lacking(context.characteristic, tree, answers.parsed(context.seed.source))
     if missing:
-        return Gated("characteristic", f"no sign of the characteristic: {'; '.join(missing)}"[:300], program, mended.mends, program.source)
+        return Gated(
+            "characteristic",
+            f"no sign of the characteristic: {'; '.join(map(traits.in_words, missing))}"[:300],
+            program,
+            mended.mends,
+            program.source,
+        )
     return Gated(VALID, "", program, mended.mends, program.source)
 
 

@@ -13,6 +13,8 @@ from importlib import resources
 
 from workbench.signature import VIEWS
 
+NAMED = 4
+"""Functions that a sentence names; the others are counted."""
 Sign = Callable[[ast.Module], bool]
 """``[sign, ...]``: all must hold; a sign ``a|b`` holds when one of its words does. ``call:x`` (or ``call:x,y``): one of these is called,
 and not just as in the seed; ``has:x``: also as there; ``text:x``: this stands in the text."""
@@ -21,6 +23,20 @@ and not just as in the seed; ``has:x``: also as there; ``text:x``: this stands i
 def lacking(characteristic: str, tree: ast.Module, seed: ast.Module | None = None) -> list[str]:
     """The signs of a characteristic that a program does not show; empty: it shows them all, or none are known."""
     return [sign for sign in table().get(characteristic, ()) if not shows(sign, tree, seed)]
+
+
+def in_words(sign: str) -> str:
+    """A sign as people read it: ``a call of cat, stack or 3 more, or view``."""
+    told = []
+    for word in sign.split("|"):
+        name, _, argument = word.partition(":")
+        names = argument.split(",")
+        if name in ("call", "has"):
+            more = f" or {len(names) - NAMED} more" if len(names) > NAMED else ""
+            told.append(f"a call of {', '.join(names[:NAMED])}{more}")
+        else:
+            told.append(f'the text "{argument}"' if name == "text" else name.replace("_", " "))
+    return ", or ".join(told)
 
 
 def shows(sign: str, tree: ast.Module, seed: ast.Module | None = None) -> bool:

@@ -129,7 +129,9 @@ def test_same_code_under_another_configuration_is_no_duplicate():
 def test_answer_that_leaves_the_characteristic_out_is_stopped():
     outcome, problem = stopped(SEED.source.replace("x * 2", "x * 3"))
     assert outcome == "characteristic"
-    assert "in_place" in problem
+    assert problem == "no sign of the characteristic: view; in place"
+    assert traits.in_words("call:a,b,c,d,e,f|text:@") == 'a call of a, b, c, d or 2 more, or the text "@"'
+    assert traits.in_words("call:iinfo") == "a call of iinfo"
 
 
 def test_signs_hold_for_every_example_of_the_catalogue():
