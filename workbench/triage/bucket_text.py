@@ -92,8 +92,8 @@ def duplicates_preview(leader: FindingRow, chosen: Sequence[FindingRow], left: S
     ]
     lines += [f"{row.id}  {row.state}  {titled(row)}" for row in chosen[:SHOWN]]
     lines += [f"and {len(chosen) - SHOWN} more"] if len(chosen) > SHOWN else []
-    lines += ["", f"{len(left)} are put aside, reported or fixed already: not touched."] if left else []
-    return "\n".join([*lines, "", "u takes it back."])
+    aside = f"{len(left)} {'is' if len(left) == 1 else 'are'} put aside, reported or fixed already: not touched. " if left else ""
+    return "\n".join([*lines, "", f"{aside}u takes it back."])
 
 
 def fold_preview(buckets: Sequence[BucketRow]) -> str:

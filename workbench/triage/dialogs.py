@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, OptionList, Static
@@ -146,21 +146,33 @@ class StateDialog(ModalScreen[StateAnswer | None]):
 
 
 class ConfirmDialog(ModalScreen[bool]):
-    """Yes or no, for what leaves the list."""
+    """Yes or no, for what leaves the list. The question's first line and last paragraph are always seen; what lies between scrolls."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y,enter", "dismiss(True)", "Yes"),
         Binding("n,escape", "dismiss(False)", "No"),
+        Binding("j,down", "scroll(1)", "Down", show=False),
+        Binding("k,up", "scroll(-1)", "Up", show=False),
     ]
 
     def __init__(self, question: str) -> None:
         super().__init__()
-        self._question = question
+        title, _, rest = question.partition("\n")
+        between, _, last = rest.strip("\n").rpartition("\n\n")
+        self._title, self._between, self._last = title, between, last
 
     def compose(self) -> ComposeResult:
         """The question and its keys."""
         with Vertical(classes="dialog"):
-            title, _, rest = self._question.partition("\n")
-            yield Static(title, classes="dialog-title", markup=False)
-            yield Static(rest, classes="dialog-text", markup=False)
+            yield Static(self._title, classes="dialog-title", markup=False)
+            if self._between:
+                with VerticalScroll(classes="dialog-scroll", can_focus=False):
+                    yield Static(self._between, classes="dialog-lines", markup=False)
+            if self._last:
+                yield Static(self._last, classes="dialog-last", markup=False)
             yield Static("y yes   n no", classes="dialog-hint", markup=False)
+
+    def action_scroll(self, lines: int) -> None:
+        """See more of what lies between."""
+        for between in self.query(".dialog-scroll").results(VerticalScroll):
+            between.scroll_relative(y=lines, animate=False)

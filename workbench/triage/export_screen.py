@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
-from store.rows import FindingRow
+from store.rows import FindingRow, JobState
 from workbench.export.sentences import titled
 from workbench.triage.ask_dialog import AskDialog
 from workbench.triage.dialogs import ConfirmDialog
@@ -43,7 +43,6 @@ class ExportScreen(ModalScreen[None]):
         Binding("g", "gates", "Run gates", priority=True),
         Binding("w", "write", "Write ready"),
         Binding("F", "force", "Force all"),
-        Binding("enter", "open", "Draft", show=True),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
 
@@ -82,7 +81,7 @@ class ExportScreen(ModalScreen[None]):
         self.exported: Exported | None = None
         self._hidden, self._folder = hidden, folder
         self._gone: set[int] = set()
-        self._said = ""
+        self._said = "g runs the gates that were not run, w writes what is ready, enter shows a draft"
 
     def compose(self) -> ComposeResult:
         """What is exported, line by line, and the gates of the one under the cursor."""
@@ -147,19 +146,19 @@ class ExportScreen(ModalScreen[None]):
 
     def _head(self) -> None:
         known = list(self.found.values())
-        ready, waits, opened = (len(part) for part in (self._ready(), [e for e in known if e.running], [e for e in known if e.open]))
-        counts = [f"{ready} ready"]
-        counts += [f"{waits} being run"] if waits else []
-        counts += [f"{opened} not run"] if opened else []
-        counts += [f"{unmet} unmet"] if (unmet := len(known) - ready - waits - opened) else []
+        running, queued = (sum(e.waiting is state for e in known) for state in (JobState.RUNNING, JobState.QUEUED))
+        ready, unrun = len(self._ready()), sum(e.open for e in known)
+        unmet = len(known) - ready - running - queued - unrun
+        words = ((running, "running"), (queued, "queued"), (unrun, "not run"), (unmet, "unmet"))
+        counts = [f"{ready} ready", *(f"{number} {what}" for number, what in words if number)]
         counts += [f"{len(self._gone)} gone"] if self._gone else []
         buckets = len({e.row.bucket for e in known})
         head = f"Export {len(self.ids)} findings of {buckets} bucket{'s' * (buckets != 1)}: {', '.join(counts)}"
         head += f" ({self._hidden} more marked, hidden by the filter: not touched)" if self._hidden else ""
-        self.query_one("#export-title", Static).update("\n".join([head, *([self._said] if self._said else [])]))
+        self.query_one("#export-title", Static).update(f"{head}\n{self._said}")
 
     def _ready(self) -> list[Exportable]:
-        return [e for e in self.found.values() if e.report.met and not e.running]
+        return [e for e in self.found.values() if e.report.met and e.waiting is None]
 
     def _text(self) -> None:
         known = self.found.get(self.lines.current) if self.lines.current is not None else None
@@ -180,10 +179,6 @@ class ExportScreen(ModalScreen[None]):
     def action_leave(self) -> None:
         """Back to the list."""
         self.dismiss(None)
-
-    def action_open(self) -> None:
-        """The draft under the cursor."""
-        self.lines.action_open()
 
     def action_gates(self) -> None:
         """Run the gates that have not been run."""
@@ -233,8 +228,8 @@ class ExportScreen(ModalScreen[None]):
 
 def word(known: Exportable) -> str:
     """The state of a finding's gates in a word or two."""
-    if known.running:
-        return "▸ gates run"
+    if known.waiting is not None:
+        return "▸ running" if known.waiting is JobState.RUNNING else "… queued"
     failed = sum(gate.met is False for gate in known.report.gates)
     if failed:
         return f"✗ {failed} unmet"

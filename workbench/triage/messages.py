@@ -9,7 +9,7 @@ from pathlib import Path
 from textual.message import Message
 
 from store.records import JSON, Program, Verdict
-from store.rows import BucketRow, Campaign, Event, FindingRow, Job, Run, Worker
+from store.rows import BucketRow, Campaign, Event, FindingRow, Job, JobState, Run, Worker
 from workbench.export.draft import Draft
 from workbench.export.gates import Report
 
@@ -52,16 +52,16 @@ class DraftView:
 
 @dataclass(frozen=True, slots=True)
 class Exportable:
-    """One of many findings to export: its gates as far as they have been run, and whether they are queued or running."""
+    """One of many findings to export: its gates as far as they have been run; ``waiting``: they are queued or running."""
 
     row: FindingRow
     report: Report
-    running: bool
+    waiting: JobState | None
 
     @property
     def open(self) -> bool:
         """Some of its gates have not been run, and none is on its way."""
-        return not self.running and any(gate.met is None for gate in self.report.gates)
+        return self.waiting is None and any(gate.met is None for gate in self.report.gates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class Source:
             subject = subject_of(store, finding_id)
             report = stored_report(store, subject) or unrun(subject)
             runs = [r for r in store.runs(finding_id) if r.configuration.get("backend", "inductor") in LADDER.values()]
-            return DraftView(draft(subject, report, None, runs=runs, forced=True), report, _gates_wait(store, finding_id))
+            return DraftView(draft(subject, report, None, runs=runs, forced=True), report, _waiting(store, finding_id) is not None)
 
         return self._rows.ask(ask)
 
@@ -95,7 +95,7 @@ class Source:
 
         def ask(store: Store) -> Exportable:
             subject = subject_of(store, finding_id)
-            return Exportable(subject.row, stored_report(store, subject) or unrun(subject), _gates_wait(store, finding_id))
+            return Exportable(subject.row, stored_report(store, subject) or unrun(subject), _waiting(store, finding_id))
 
         try:
             return self._queries.ask(ask)
@@ -128,9 +128,10 @@ class Source:
         return changed
 
 
-def _gates_wait(store: Store, finding_id: int) -> bool:
-    """Whether the finding's gates are queued or running."""
-    return any(job.state in (JobState.QUEUED, JobState.RUNNING) for job in store.jobs(kind=JobKind.GATES, finding=finding_id))
+def _waiting(store: Store, finding_id: int) -> JobState | None:
+    """Whether the finding's gates are queued or running, or neither."""
+    states = [job.state for job in store.jobs(kind=JobKind.GATES, finding=finding_id)]
+    return next((state for state in (JobState.RUNNING, JobState.QUEUED) if state in states), None)
 
 
 class _Reader:

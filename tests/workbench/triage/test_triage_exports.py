@@ -115,13 +115,13 @@ async def test_g_queues_the_gates_that_were_not_run_and_the_list_fills_by_itself
         await opened(pilot, until, 3)
         assert "1 ready, 2 not run" in head(app)
         await pilot.press("g")
-        await until(pilot, lambda: "1 ready, 2 being run" in head(app))
+        await until(pilot, lambda: "1 ready, 2 queued" in head(app))
         assert no_worker == [db]
         with open_store(db) as store:
             waiting = store.jobs(JobState.QUEUED, kind=JobKind.GATES)
             assert sorted(job.finding_id for job in waiting if job.finding_id) == [2, 3]
             ran(store, [2])  # what a worker does with the first in the queue; equal jobs are one
-        await until(pilot, lambda: "2 ready, 1 being run" in head(app))
+        await until(pilot, lambda: "2 ready, 1 queued" in head(app))
 
 
 async def test_F_asks_and_then_writes_all_each_saying_what_is_unmet(db: Path, until: Until, tmp_path: Path) -> None:

@@ -35,6 +35,11 @@ def text(app: TriageApp, where: str) -> str:
     return str(app.screen.query_one(where).content)  # type: ignore[attr-defined]
 
 
+def screen_text(app: TriageApp) -> list[str]:
+    """What stands on the screen, line by line."""
+    return ["".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()]
+
+
 async def type_in(pilot: Pilot[None], typed: str) -> None:
     line = pilot.app.focused
     assert isinstance(line, Input)
@@ -140,7 +145,7 @@ async def test_merge_is_shown_first_then_done_then_undone(db: Path, until: Until
         await pilot.press("space", "space", "m")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
         assert "Merge 2 buckets into bucket 12?" in text(app, ".dialog-title")
-        assert "4 findings move" in text(app, ".dialog-text")
+        assert "4 findings move" in text(app, ".dialog-last")
         await pilot.press("n")
         assert read(db, lambda s: s.bucket(12).members) == 3
         await pilot.press("m")
@@ -159,7 +164,7 @@ async def test_split_takes_the_marked_members_and_says_who_is_there_by_hand(db: 
         screen = await opened(app, pilot, until)
         await pilot.press("tab", "space", "p")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
-        assert "A new leader is chosen" in text(app, ".dialog-text")
+        assert "A new leader is chosen" in text(app, ".dialog-last")
         await pilot.press("y")
         await until(pilot, lambda: len(screen.members.lines) == 2)
         new = read(db, lambda s: s.finding(4).bucket)
@@ -193,7 +198,7 @@ async def test_duplicates_of_the_leader_leave_what_is_put_aside(db: Path, until:
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
         assert "Set 1 finding to duplicate of 3?" in text(app, ".dialog-title")
-        assert "1 are put aside" in text(app, ".dialog-text")
+        assert "1 is put aside" in text(app, ".dialog-last")
         await pilot.press("y")
         await until(pilot, lambda: read(db, lambda s: s.finding(1).state) is State.DUPLICATE)
         assert read(db, lambda s: (s.finding(1).duplicate_of, s.finding(2).state)) == (3, State.NOISE)
@@ -216,6 +221,23 @@ async def test_d_folds_every_marked_bucket_in_one_undo_step(db: Path, until: Unt
         assert read(db, lambda s: (s.finding(2).duplicate_of, s.finding(1).state, s.finding(4).state)) == (3, State.REPORTED, State.NOISE)
         await pilot.press("u")
         await until(pilot, lambda: read(db, lambda s: s.count("state:duplicate")) == 0)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 30), (60, 16)])
+async def test_a_preview_of_many_hides_neither_its_question_nor_its_last_sentence(db: Path, until: Until, size: tuple[int, int]) -> None:
+    app = TriageApp(db)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: app.pane.detail)
+        await pilot.press("b")
+        await until(pilot, lambda: isinstance(app.screen, BucketScreen) and app.screen.detail)
+        await pilot.press("asterisk", "d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        lines = screen_text(app)
+        assert any("In 14 buckets, set all but the leader to duplicate?" in line for line in lines)
+        assert any("At most 26 findings" in line for line in lines)
+        assert any("y yes" in line for line in lines)
+        await pilot.press(*"jjjjjjjjjjjj")
+        await until(pilot, lambda: any("more buckets" in line for line in screen_text(app)))
 
 
 async def test_enter_shows_the_findings_of_a_bucket(db: Path, until: Until) -> None:
