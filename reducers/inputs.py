@@ -11,26 +11,22 @@ from reducers.deadcode import returned_list
 from reducers.expressions import plainer
 from reducers.inline import Renamer
 from reducers.makers import filled, shape_of
+from reducers.shapes import Shapes, is_size, makers
 from reducers.tree import Edit, Ref, function, numbers
 
 WIDTHS = (8, 16, 32)
 """Vector widths of float32 on the machines of today: a body and a tail differ, so sizes around them are tried."""
 
 
-def makers(tree: ast.Module) -> list[ast.FunctionDef]:
-    """Functions that make inputs."""
-    return [f for name in ("get_inputs", "get_init_inputs") if (f := function(tree, name)) is not None]
-
-
 def sizes(tree: ast.Module) -> list[Edit]:
     """Integers of the inputs made smaller: equal ones together and with those of the code, then in the inputs alone, then one by one.
 
-    The last edits are tried first, so each list ends in its boldest.
+    The length of an ``arange(24).reshape(6, 4)`` goes with its shape. The last edits are tried first, so each list ends in its boldest.
     """
-    number = numbers(tree)
-    own = [n for maker in makers(tree) for n in _integers(maker)]
-    inside = {id(n) for n in own}
-    other = [n for n in ast.walk(tree) if _is_size(n) and id(n) not in inside]
+    shapes = Shapes(tree)
+    own = shapes.free
+    inside = {id(n) for n in own} | shapes.bound
+    other = [n for n in ast.walk(tree) if is_size(n) and id(n) not in inside]
     groups: dict[int, list[ast.Constant]] = defaultdict(list)
     for node in own:
         assert isinstance(node.value, int | float)
@@ -40,27 +36,22 @@ def sizes(tree: ast.Module) -> list[Edit]:
         linked = [n for n in other if isinstance(n, ast.Constant) and n.value == value]
         choices = _smaller(value)
         if len(nodes) > 1:
-            edits += [_together([n], c, number) for n in nodes for c in choices]
-        edits += [_together(nodes, c, number) for c in choices]
+            edits += [shapes.edit([n], c) for n in nodes for c in choices]
+        edits += [shapes.edit(nodes, c) for c in choices]
         if linked:
-            edits += [_together([*nodes, *linked], c, number) for c in choices]
+            edits += [shapes.edit([*nodes, *linked], c) for c in choices]
     return edits
 
 
 def boldest(tree: ast.Module) -> list[Edit]:
     """All sizes at once to two or three, their order of size kept: one call where the shape does not matter."""
-    number = numbers(tree)
-    own = [n for maker in makers(tree) for n in _integers(maker)]
+    shapes = Shapes(tree)
     edits = []
     for limit in (3, 2):
-        large = [n for n in own if isinstance(n.value, int | float) and n.value > limit]
+        large = [n for n in shapes.free if isinstance(n.value, int | float) and n.value > limit]
         if large:
-            edits.append(_together(large, limit, number))
+            edits.append(shapes.edit(large, limit))
     return edits
-
-
-def _together(nodes: list[ast.Constant], value: int, number: dict[int, int]) -> Edit:
-    return Edit(tuple((number[id(n)], ast.Constant(float(value) if isinstance(n.value, float) else value)) for n in nodes))
 
 
 def _smaller(value: int) -> list[int]:
@@ -68,27 +59,6 @@ def _smaller(value: int) -> list[int]:
     tries = {value - 1, value // 2, 2, 1}
     tries |= {w + d for w in WIDTHS for d in (-1, 0, 1)} if value > min(WIDTHS) + 1 else set()
     return sorted((t for t in tries if 0 < t < value), reverse=True)
-
-
-def _integers(maker: ast.FunctionDef) -> Iterator[ast.Constant]:
-    """Sizes in a maker: integers, and the whole float of ``arange(7.)``; not the data of ``torch.tensor([...])``."""
-    waiting: list[ast.AST] = [maker]
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("tensor", "as_tensor", "manual_seed"):
-            continue
-        whole = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "arange" and len(node.args) == 1
-        if whole and isinstance(node, ast.Call) and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, float):
-            if node.args[0].value == int(node.args[0].value):
-                yield node.args[0]
-            continue
-        if isinstance(node, ast.Constant) and _is_size(node):
-            yield node
-        waiting += ast.iter_child_nodes(node)
-
-
-def _is_size(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int and node.value > 0
 
 
 def columns(tree: ast.Module) -> list[Edit]:
