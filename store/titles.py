@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from store.plain import one_line
 from store.records import Stage, Symptom
 from store.rows import Event
 
@@ -36,8 +37,7 @@ def title_of(symptoms: Sequence[Symptom], ops: Sequence[str], stage: Stage | Non
     what = ", ".join(_WORDS[s] for s in symptoms) or "compiled fails"
     shown = ", ".join(ops[:_SHOWN_OPS]) + (", …" if len(ops) > _SHOWN_OPS else "")
     where = ", ".join(part for part in (stage.value if stage else "", guilty or "") if part)
-    title = what + (f": {shown}" if shown else "") + (f" ({where})" if where else "")
-    return title if len(title) <= LONGEST else title[: LONGEST - 1] + "…"
+    return one_line(what + (f": {shown}" if shown else "") + (f" ({where})" if where else ""), LONGEST)
 
 
 def is_given(title: str, events: Sequence[Event]) -> bool:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 @db_option
 def command(finding: int, db: str | None, *, original: bool, as_json: bool) -> None:
     """Show finding FINDING."""
+    from store.plain import visible
+
     with reading(db) as store:
         row = store.finding(finding)
         reduced, verdict = store.reduced(finding), store.reduced_verdict(finding)
@@ -39,7 +41,7 @@ def command(finding: int, db: str | None, *, original: bool, as_json: bool) -> N
     head[0] += "  (generated title)" if row.generated else ""
     lines = [*head, *_differences(verdict.differences), *_program(program, row, original=original)]
     for line in [*lines, *_history(events), "", f"next: {next_command(row)}"]:
-        click.echo(line)
+        click.echo(visible(line))
 
 
 def next_command(row: FindingRow) -> str:
@@ -61,12 +63,13 @@ def next_command(row: FindingRow) -> str:
 
 
 def _head(row: FindingRow, verdict: Verdict, members: Sequence[int]) -> list[str]:
+    from store.plain import one_line
     from store.records import LADDER
     from workbench.export.sentences import MARKS, NOISE, STAGES, WARNINGS, replay_effect
 
     rungs = {backend: place for place, backend in enumerate(LADDER.values())}
-    lines = [f"finding {row.id}  {MARKS[row.state]} {row.state}  {row.title}"]
-    lines.append(f"verdict     {verdict.outcome}" + (f": {verdict.reason}" if verdict.reason else ""))
+    lines = [f"finding {row.id}  {MARKS[row.state]} {row.state}  {one_line(row.title)}"]
+    lines.append(f"verdict     {verdict.outcome}" + (f": {one_line(verdict.reason)}" if verdict.reason else ""))
     lines.append(f"symptoms    {' '.join(verdict.symptoms) or '-'}")
     if verdict.stage:
         lines.append(f"stage       {verdict.stage}: {STAGES[verdict.stage]}")

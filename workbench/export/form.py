@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import sys
 from dataclasses import dataclass
 
 from store.syntax import parse
+from workbench.errors import WorkbenchError
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,15 @@ class Form:
 
 
 def form_of(source: str) -> Form:
-    """The form of a program's text; the text must parse."""
-    tree = parse(source)
+    """The form of a program's text; WorkbenchError for one that this Python cannot read (a colleague's may be newer)."""
+    try:
+        tree = parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        what = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
+        raise WorkbenchError(
+            f"Python {sys.version_info.major}.{sys.version_info.minor} cannot read the program ({what})",
+            "run the workbench under the Python that found it",
+        ) from error
     top = _top_names(tree)
     names = frozenset(_identifiers(tree))
     modules = _imported(tree)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from store.plain import one_line
 from store.records import NoiseKind, Stage, State, Symptom
 from store.records import Warning as Caution
 from store.rows import FindingRow
@@ -79,7 +80,8 @@ GENERATED_SIGN = "✎"
 
 def titled(row: FindingRow) -> str:
     """A finding's title as lists show it."""
-    return f"{GENERATED_SIGN} {row.title}" if row.generated else row.title
+    title = one_line(row.title)
+    return f"{GENERATED_SIGN} {title}" if row.generated else title
 
 
 def symptoms_text(symptoms: tuple[Symptom, ...]) -> str:

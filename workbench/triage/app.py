@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
+from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import Footer, HelpPanel
 
@@ -17,6 +18,7 @@ from workbench.triage import messages
 from workbench.triage.detail import DetailScroll
 from workbench.triage.exports import Exports
 from workbench.triage.finding_list import FindingList
+from workbench.triage.printable import Printable
 from workbench.triage.query_bar import QueryBar
 from workbench.triage.tabs import MOST
 from workbench.triage.threads import while_up
@@ -79,7 +81,12 @@ class TriageApp(Exports):
         self._order = "-id"
         self._total = 0
         self._trouble = ""
+        self._printable = Printable()
         self._shown: tuple[str, str] | None = None
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every drawn line goes through."""
+        return [*super().get_line_filters(), self._printable]
 
     def compose(self) -> ComposeResult:
         """Filter above, list and detail, status and keys below."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from store.plain import one_line
 from store.records import LADDER, SIDE_EXITS, Signature
 from store.rows import BucketRow, FindingRow
 from workbench.export.sentences import STAGES, SYMPTOMS, titled
@@ -19,7 +20,7 @@ def signature_content(detail: BucketDetail) -> Content:
     """The signature with the reason for each part, and the members that it does not explain."""
     bucket, leader, verdict = detail.bucket, detail.leader, detail.verdict
     told = Signature.from_text(bucket.signature, final=bool(leader and leader.final))
-    lines = [Content.styled(f"Bucket {bucket.id}  {bucket.title}", "bold"), _pair("signature", bucket.signature)]
+    lines = [Content.styled(f"Bucket {bucket.id}  {one_line(bucket.title)}", "bold"), _pair("signature", bucket.signature)]
     if told.stage:
         ladder = verdict.ladder if verdict else {}
         lines.append(_pair("stage", f"{told.stage}: {STAGES[told.stage]}"))
@@ -113,4 +114,4 @@ def duplicates(members: Sequence[FindingRow], leader: int | None, marked: Sequen
 
 
 def _pair(name: str, value: str) -> Content:
-    return Content.assemble((f"  {name:<15} ", "dim"), value)
+    return Content.assemble((f"  {name:<15} ", "dim"), one_line(value, 1000))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
+from store.plain import one_line
 from store.records import LADDER, MODES, Configuration
 from store.rows import JobKind, JobState, Run
 from workbench.cells import CELLS, DYNAMIC, ROWS, Cell, filled
@@ -26,7 +27,7 @@ def _head(text: str) -> Content:
 
 
 def _pair(name: str, value: str, width: int = 14) -> Content:
-    return Content.assemble((f"  {name:<{width}}", "dim"), value)
+    return Content.assemble((f"  {name:<{width}}", "dim"), one_line(value, 1000))
 
 
 def _configuration(detail: Detail) -> list[Content]:

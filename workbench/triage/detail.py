@@ -11,6 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static, Tab, Tabs
 
+from store.plain import one_line
 from workbench.export.sentences import MARKS
 from workbench.triage.configuration_text import configuration_content
 from workbench.triage.differences_text import differences_content
@@ -104,7 +105,7 @@ class DetailPane(Vertical):
         generated = ("  (generated title)", "dim") if row.generated else ""
         title.update(
             Content.assemble(
-                (f"{row.id} ", "bold"), f"{MARKS[row.state]} {row.state}  ", (row.title, "bold"), generated, _labels(row.labels)
+                (f"{row.id} ", "bold"), f"{MARKS[row.state]} {row.state}  ", (one_line(row.title), "bold"), generated, _labels(row.labels)
             )
         )
         width = max(40, self.query_one(DetailScroll).size.width - 2)

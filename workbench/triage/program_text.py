@@ -9,6 +9,7 @@ from rich.cells import set_cell_size
 from textual.content import Content
 from textual.highlight import highlight
 
+from store.plain import bounded
 from workbench.triage.messages import Detail
 
 VIEWS = ("reduced", "original", "side by side")
@@ -42,16 +43,12 @@ def _titled(title: str, body: Content) -> Content:
 @lru_cache(maxsize=64)
 def _coloured(source: str) -> Content:
     """Highlighted once a text: it takes 40 ms for 200 lines."""
-    lines = source.rstrip().split("\n")
-    text = "\n".join(line[:400] for line in lines[:LONGEST])
-    left = len(lines) - LONGEST
-    coloured = highlight(text, language="python")
-    return coloured if left <= 0 else coloured + Content.styled(f"\n… {left} more lines", "dim")
+    return highlight(bounded(source.rstrip(), lines=LONGEST), language="python")
 
 
 def _beside(original: str, reduced: str, width: int) -> Content:
     half = max(20, (width - 3) // 2)
-    left, right = original.rstrip().split("\n")[:LONGEST], reduced.rstrip().split("\n")[:LONGEST]
+    left, right = (bounded(text.rstrip(), lines=LONGEST).split("\n") for text in (original, reduced))
     lines: list[Content] = []
     for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         count = max(i2 - i1, j2 - j1)

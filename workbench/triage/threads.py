@@ -10,8 +10,9 @@ from typing import ParamSpec
 from textual import work
 from textual.app import App
 from textual.message import Message
-from textual.worker import get_current_worker
+from textual.worker import Worker, WorkerState, get_current_worker
 
+from store.plain import one_line
 from store.query import QueryError
 from workbench.errors import StoreError, WorkbenchError
 from workbench.triage import messages
@@ -41,6 +42,16 @@ class Threads(App[None]):
         self.path = path
         self.source = Source(path)
         self.writer = Writer(path)
+        self._fault = ""
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A thread that ended in a fault nobody foresaw is told, once; without this the screen would wait for it for ever."""
+        if event.state is not WorkerState.ERROR:
+            return
+        fault = f"{type(event.worker.error).__name__}: {one_line(str(event.worker.error))}"
+        if fault != self._fault:
+            self._fault = fault
+            self.post_message(messages.WriteFailed(f"{event.worker.group}: {fault}", "a fault of the workbench; nothing was changed"))
 
     @work(thread=True, exclusive=True, group="poll", exit_on_error=False)
     def _poll(self) -> None:
