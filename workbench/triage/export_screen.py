@@ -124,7 +124,6 @@ class ExportScreen(ModalScreen[None]):
     def tell(self, exported: Exported) -> None:
         """What was written and what was not."""
         self.exported = exported
-        self.say(told(exported))
         self._fill()
 
     def _fill(self) -> None:
@@ -238,10 +237,9 @@ def word(known: Exportable) -> str:
 
 def told(exported: Exported) -> str:
     """What was written and what was not, in a sentence."""
-    wrote = f"✓ {_many(len(exported.written), 'draft')} written to {exported.folder}"
-    if not exported.refused:
-        return wrote
-    return f"{wrote if exported.written else '✗ nothing written'}; refused: {', '.join(map(str, exported.refused))} (reasons below)"
+    wrote = f"{_many(len(exported.written), 'draft') if exported.written else 'nothing'} written to {exported.folder}"
+    refused = ", ".join(map(str, exported.refused))
+    return f"{wrote}; refused: {refused} (reasons below, still marked)" if refused else wrote
 
 
 def gates_content(known: Exportable, exported: Exported | None) -> Content:

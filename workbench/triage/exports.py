@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual.worker import get_current_worker
 
 from store.rows import JobKind
+from workbench.errors import WorkbenchError
 from workbench.triage import messages
 from workbench.triage.actions import Actions
 from workbench.triage.draft_screen import DraftScreen
@@ -98,6 +99,8 @@ class Exports(Actions):
         def write() -> str:
             exported = self.writer.export_many(event.ids, event.folder, forced=event.forced)
             self.post_message(messages.ExportsWritten(exported))
+            if not exported.written:
+                raise WorkbenchError(told(exported))
             return told(exported)
 
         self._write(write)

@@ -95,7 +95,7 @@ async def test_x_writes_what_is_ready_and_tells_what_is_refused_and_why(db: Path
         assert sorted(p.name for p in folder.iterdir()) == ["finding-1.md", "finding-1.py", "finding-3.md", "finding-3.py"]
         assert not (folder / "finding-1.md").read_text().startswith("**FORCED")
         assert versions == ["asked"]
-        assert f"✓ 2 drafts written to {folder}" in head(app)
+        await until(pilot, lambda: f"\n✓ 2 drafts written to {folder}" in head(app))
         await pilot.press("g")  # everything has been run
         await until(pilot, lambda: "every gate has been run" in head(app))
         await pilot.press("j")
@@ -159,11 +159,28 @@ async def test_nothing_is_written_over_and_nothing_is_lost_when_writing_fails(db
         assert (tmp_path / "finding-1.md").read_text() == "what a person wrote"
         assert (tmp_path / "finding-1-2.md").exists()
         assert (tmp_path / "finding-3.py").exists()
-        assert "2 drafts written" in head(app)
-        assert "refused: 2" in head(app)
+        await until(pilot, lambda: f"\n✓ 2 drafts written to {tmp_path}; refused: 2 (reasons below" in head(app))
         await pilot.press("j")
         await until(pilot, lambda: "✗ refused: " in below(app))
         assert "finding-2.py" in below(app)
+
+
+async def test_a_folder_that_cannot_be_made_loses_nothing_and_is_said(db: Path, until: Until, tmp_path: Path) -> None:
+    with open_store(db) as store:
+        ran(store, [1, 2, 3])
+    (tmp_path / "drafts").write_text("a file, no folder")
+    app = TriageApp(db, query="bucket:1", folder=tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, until, 3)
+        await pilot.press("w")
+        await until(pilot, lambda: isinstance(app.screen, AskDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: "\n✗ nothing written to " in head(app))
+        assert "refused: 3, 2, 1" in head(app)
+        assert "drafts: cannot be made" in below(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, ExportScreen))
+        assert app.findings.marks.all(app.findings.ids, 0) == {1, 2, 3}
 
 
 async def test_a_finding_that_somebody_deletes_meanwhile_is_told_as_gone(db: Path, until: Until, tmp_path: Path) -> None:
