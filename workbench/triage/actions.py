@@ -110,26 +110,39 @@ class Actions(Views):
 
     def action_copy(self) -> None:
         """Copy the program that is shown."""
-        source = self.pane.source()
-        if source:
+        source = self._program()
+        if source is not None:
             self.copy_to_clipboard(source)
-            self.status.say("✓ program copied")
+            self.status.say("✓ program copied, where the terminal takes it (OSC 52)")
+
+    def _program(self) -> str | None:
+        """The program that is shown, if it is that of the finding under the cursor: the pane follows a moment later."""
+        detail = self.pane.detail
+        if self.findings.current is None:
+            self.status.say("✗ no finding is chosen")
+        elif detail is None or detail.row.id != self.findings.current:
+            self.status.say("✗ the program is not here yet; press it again")
+        else:
+            return self.pane.source()
+        return None
 
     def action_edit(self) -> None:
         """Open the program in $EDITOR; a changed text is kept as a file, and the status line says how to judge it."""
-        source, finding = self.pane.source(), self.findings.current
+        source, finding = self._program(), self.findings.current
         if source is None or finding is None:
             return
+        edited, trouble = source, ""
         try:
-            with self.suspend():
-                edited = edit(source, f"finding_{finding}.py")
+            with self.suspend():  # what is raised in here would leave the terminal to nobody
+                try:
+                    edited = edit(source, f"finding_{finding}.py")
+                except WorkbenchError as error:
+                    trouble = f"✗ {error.message} — {error.hint}"
         except SuspendNotSupported:
-            self.status.say("✗ no editor in a browser: y copies the program")
-            return
-        except WorkbenchError as error:
-            self.status.say(f"✗ {error.message} — {error.hint}")
-            return
-        if edited == source:
+            trouble = "✗ no editor in a browser: y copies the program"
+        if trouble:
+            self.status.say(trouble)
+        elif edited == source:
             self.status.say("unchanged: nothing was kept")
-            return
-        self._write(lambda: self.writer.save_edit(finding, edited, self.folder))
+        else:
+            self._write(lambda: self.writer.save_edit(finding, edited, self.folder))

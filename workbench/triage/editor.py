@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
@@ -16,9 +19,22 @@ def edit(source: str, name: str) -> str:
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory(prefix="triage-") as folder:
         path = Path(folder) / name
-        path.write_text(source, encoding="utf-8")
         try:
-            subprocess.run([*shlex.split(editor), str(path)], check=True)
+            path.write_text(source, encoding="utf-8")
+            with _interrupts_are_the_editors():
+                ended = subprocess.run([*shlex.split(editor), str(path)], check=False)
+            if ended.returncode:
+                raise WorkbenchError(f"the editor {editor!r} ended with {ended.returncode}; nothing was kept", "set EDITOR to another one")
             return path.read_text(encoding="utf-8")
-        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        except (OSError, ValueError) as error:
             raise WorkbenchError(f"the editor {editor!r} did not work ({error})", "set EDITOR to one that does") from error
+
+
+@contextmanager
+def _interrupts_are_the_editors() -> Iterator[None]:
+    """Ctrl-C in the editor's terminal is for the editor: we outlive it. (A handler, not SIG_IGN, which the editor would inherit.)"""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -305,6 +305,22 @@ async def test_y_copies_the_program_that_is_shown(db: Path, until: Until) -> Non
         assert app.clipboard == app.pane.detail.reduced.source
 
 
+async def test_y_and_e_never_take_the_program_of_the_finding_before(db: Path, until: Until, tmp_path: Path) -> None:
+    app = TriageApp(db, folder=tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.pane.detail and app.pane.detail.row.id == 40)
+        app.findings.action_move(1)  # the pane follows a moment later
+        app.action_copy()
+        assert app.clipboard == ""
+        assert "not here yet" in said(app)
+        app.action_edit()
+        await pilot.pause()
+        assert not list(tmp_path.glob("*edited*"))
+        await until(pilot, lambda: app.pane.detail.row.id == 39)
+        await pilot.press("y")
+        assert app.clipboard == read(db, lambda s: s.program(39).source)
+
+
 async def test_e_keeps_an_edit_as_a_file(db: Path, until: Until, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def edit(source: str, name: str) -> str:
         return source + "# changed\n"
