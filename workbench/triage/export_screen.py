@@ -81,7 +81,7 @@ class ExportScreen(ModalScreen[None]):
         self.exported: Exported | None = None
         self._hidden, self._folder = hidden, folder
         self._gone: set[int] = set()
-        self._said = "g runs the gates that were not run, w writes what is ready, enter shows a draft"
+        self._said = "g runs what was not run, w writes what is ready, enter shows a draft"
 
     def compose(self) -> ComposeResult:
         """What is exported, line by line, and the gates of the one under the cursor."""

@@ -13,6 +13,7 @@ from workbench.triage.app import TriageApp
 from workbench.triage.bucket_screen import BucketScreen
 from workbench.triage.dialogs import StateDialog
 from workbench.triage.draft_screen import DraftScreen
+from workbench.triage.export_screen import ExportScreen
 from workbench.triage.work_screen import WorkScreen
 
 Until = Callable[[Pilot[None], Callable[[], object]], Awaitable[None]]
@@ -66,6 +67,19 @@ def test_draft_preview(snap_compare, app: TriageApp, until: Until) -> None:  # t
         await until(pilot, lambda: isinstance(app.screen, DraftScreen) and app.screen.view)
 
     assert snap_compare(app, terminal_size=(110, 36), run_before=ready)
+
+
+@pytest.mark.parametrize("size", [(80, 24)], ids=["80x24"])
+def test_export_of_many(snap_compare, app: TriageApp, db: Path, until: Until, size: tuple[int, int]) -> None:  # type: ignore[no-untyped-def]
+    with open_store(db) as store:
+        store.enqueue("gates", 2, actor="me")
+
+    async def ready(pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: shown(app))
+        await pilot.press("asterisk", "x")
+        await until(pilot, lambda: isinstance(app.screen, ExportScreen) and len(app.screen.found) == 3)
+
+    assert snap_compare(app, terminal_size=size, run_before=ready)
 
 
 def test_without_colour_the_signs_say_everything(snap_compare, db: Path, until: Until, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
