@@ -103,10 +103,12 @@ class Source:
             return None
 
     def working(self) -> tuple[int, int, int]:
-        """(live workers, running jobs, queued jobs)."""
+        """(live workers, jobs that they hold, jobs that wait); what a dead worker held waits again, for whoever claims it."""
 
         def ask(store: Store) -> tuple[int, int, int]:
-            return len(store.workers()), len(store.jobs(JobState.RUNNING)), len(store.jobs(JobState.QUEUED))
+            workers = store.workers()
+            held = sum(len(worker.jobs) for worker in workers)
+            return len(workers), held, len(store.jobs(JobState.RUNNING)) - held + len(store.jobs(JobState.QUEUED))
 
         return self._rows.ask(ask)
 

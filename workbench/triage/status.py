@@ -35,7 +35,7 @@ class StatusLine(Static):
         parts = [f"▸ {running} running" if running else "", f"… {queued} queued" if queued else ""]
         told = " ".join(p for p in parts if p)
         self._working = told + (
-            f" ({workers} worker{'s' * (workers > 1)})" if workers and told else " (no worker: workbench work)" if told else ""
+            f" ({workers} worker{'s' * (workers > 1)})" if workers and told else " (no worker: w, then W starts one)" if told else ""
         )
         self._draw()
 

@@ -43,6 +43,7 @@ class Threads(App[None]):
         self.source = Source(path)
         self.writer = Writer(path)
         self._fault = ""
+        self._busy = False
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A thread that ended in a fault nobody foresaw is told, once; without this the screen would wait for it for ever."""
@@ -57,7 +58,8 @@ class Threads(App[None]):
     def _poll(self) -> None:
         try:
             changed = self.source.changed()
-            working = self.source.working() if changed else None
+            # a lease runs out without anybody committing, so while something runs it is asked each time
+            working = self.source.working() if changed or self._busy else None
         except (StoreError, OSError) as error:
             self.post_message(_trouble(error))
             return
@@ -65,6 +67,7 @@ class Threads(App[None]):
         if changed:
             self.post_message(messages.StoreChanged())
         if working:
+            self._busy = working[1] > 0
             self.post_message(messages.Working(*working))
 
     @work(thread=True, exclusive=True, group="query", exit_on_error=False)

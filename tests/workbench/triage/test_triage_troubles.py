@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from store import open_store
+from store import open_store, times
 from workbench.triage.app import TriageApp
 from workbench.triage.bucket_screen import BucketScreen
 from workbench.triage.dialogs import LabelDialog
@@ -129,3 +129,16 @@ async def test_a_full_disk_is_said_and_what_was_kept_is_there(until: Until, db: 
             assert kept | {"before"} <= set(app.findings.current_row.labels)
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+async def test_a_worker_that_dies_is_no_longer_said_to_run_when_its_lease_is_over(
+    db: Path, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_store(db) as store:
+        store.enqueue("gates", 1, actor="me")
+        assert store.claim(["gates"], "doomed", 3600)
+    app = TriageApp(db)
+    async with app.run_test(size=(140, 30)) as pilot:
+        await until(pilot, lambda: "▸ 1 running (1 worker)" in str(app.status.content))
+        monkeypatch.setattr(times, "now", lambda plus=0.0: "2999-01-01T00:00:00.000Z")  # nobody commits: only time goes by
+        await until(pilot, lambda: "… 1 queued (no worker: w, then W starts one)" in str(app.status.content))
