@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from stale import stale
 
 from reducers.oracle import Candidate, Judgement, Kind
 from reducers.search import Budget
@@ -22,36 +23,7 @@ from workbench.reduction import FLAKY, NotAFindingError, Reducer, _seen
 from workbench.servers import Pool
 from workbench.signature import signature
 
-STALE = """# /// workbench
-# fullgraph = true
-# threads = 2
-# ///
-import torch
-
-
-class Box:
-    v = 1
-
-
-def helper(x):
-    y = x.sin()
-    return y * 2
-
-
-def fn(x, y):
-    if torch.compiler.is_compiling():
-        a = torch.where(x > 0, x, 0.0)
-    else:
-        a = x.clamp(min=0)
-    b = helper(y)
-    c = b + 1
-    return c, a, b.sum()
-
-
-def get_inputs():
-    return [torch.tensor([1.0, float("nan"), -1.0]), torch.randn(4, 3)]
-"""
-"""A planted wrong branch that loses a NaN: shows at backend ``eager``, so that it costs no compile."""
+STALE = stale("b = helper(y)", "c = b + 1", "return c, a, b.sum()", block="# /// workbench\n# fullgraph = true\n# threads = 2\n# ///\n")
 
 SCRIPT = """import torch
 

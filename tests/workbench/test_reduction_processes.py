@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from stale import stale
 
 from store import open_store
 from store.records import Outcome, Stage, Symptom, Verdict
@@ -19,33 +20,7 @@ from workbench.signature import signature
 
 pytestmark = pytest.mark.torch
 
-STALE = """import torch
-
-
-class Box:
-    v = {value}
-
-
-def helper(x):
-    y = x.sin()
-    return y * 2
-
-
-def fn(x, y):
-    if torch.compiler.is_compiling():
-        a = torch.where(x > 0, x, 0.0)
-    else:
-        a = x.clamp(min=0)
-    b = helper(y) * Box.v
-    c = b + 1
-    d = c.relu() + a.sum()
-    return c, a, d.sum()
-
-
-def get_inputs():
-    return [torch.tensor([1.0, float("nan"), -1.0]), torch.randn(4, 3)]
-"""
-"""A planted wrong branch that loses a NaN: shows at backend ``eager``, so that it costs no compile."""
+STALE = stale("b = helper(y) * Box.v", "c = b + 1", "d = c.relu() + a.sum()", "return c, a, d.sum()", value="{value}")
 
 SMALL = """import torch
 
