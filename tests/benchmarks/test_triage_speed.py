@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rich.style import Style
 from textual import events
 from textual.pilot import Pilot
 from textual.strip import Strip
@@ -134,10 +133,10 @@ async def _key(pilot: Pilot[None], app: TriageApp, key: str) -> float:
     drawn: list[int] = []
     plain = findings._line
 
-    def line(index: int, width: int, style: Style) -> Strip:
+    def line(index: int, width: int) -> Strip:
         if index == findings.cursor and findings.current_row is not None:
             drawn.append(index)
-        return plain(index, width, style)
+        return plain(index, width)
 
     findings._line = line  # type: ignore[method-assign]
     for _ in range(9):
