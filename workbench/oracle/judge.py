@@ -376,7 +376,8 @@ def _class(raised: Raised | None) -> str | None:
 
 def _named(raised: Raised) -> str:
     first = raised.message.strip().splitlines()[0] if raised.message.strip() else ""
-    return f"{raised.class_name}: {first[:200]}" if first else raised.class_name
+    shown = first if len(first) <= 200 else f"{first[:199]}…"
+    return f"{raised.class_name}: {shown}" if first else raised.class_name
 
 
 def _told(observed: Observation) -> str:
