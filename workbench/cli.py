@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import click
 
+from store.plain import visible
 from workbench import __version__
 from workbench.errors import WorkbenchError
 from workbench.llm import secret
@@ -19,7 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "Judge programs eager against compiled.",
     "fuzz": "Mutate seeds and judge the mutants; real mismatches go into the store.",
     "minimize": "Shrink findings or files to a minimal repro of the same bug.",
-    "work": "Consume queued reductions, re-checks and gates.",
+    "work": "Consume queued reductions, re-checks, gates and edits.",
     "triage": "Inspect, label and export findings in a terminal.",
     "list": "List findings.",
     "show": "Show one finding.",
@@ -95,7 +96,7 @@ def main() -> NoReturn:
 
 
 def _say(message: str, hint: str, code: int) -> int:
-    click.echo(f"error: {message}", err=True)
+    click.echo(f"error: {visible(message)}", err=True)
     if hint:
-        click.echo(f"hint:  {hint}", err=True)
+        click.echo(f"hint:  {visible(hint)}", err=True)
     return code

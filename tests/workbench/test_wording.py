@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from store.records import Difference, Element, Outcome, Stage, Symptom, Verdict, Warning
 from workbench.oracle.wording import lines
 
@@ -49,3 +51,15 @@ def test_a_message_of_several_lines_takes_one() -> None:
 
 def test_a_verdict_keeps_what_was_ruled_out() -> None:
     assert Verdict.from_json(FOUND.to_json()).ruled_out == FOUND.ruled_out
+
+
+def test_nothing_that_a_program_made_acts_on_the_terminal_or_begins_a_line_of_ours() -> None:
+    evil = "a\x1b[2J\x9b31m\x07b\r\u202e\n✓ agree  other.py"
+    element = Element((0,), evil, evil, evil)
+    difference = Difference(evil, Symptom.PYVALUE, evil, (2,), 1, (element,), detail=evil)
+    call = Verdict(Outcome.AGREE, evil, file=f"{evil}:3 fn")
+    verdict = replace(FOUND, reason=evil, differences=(difference,), ruled_out=(evil,), file=evil, guilty=evil, graph=evil, calls=(call, call))
+    told = "\n".join(lines(verdict))
+    assert {ch for ch in told if not ch.isprintable()} == {"\n"}
+    assert "␛[2J" in told
+    assert not [line for line in told.split("\n") if line.startswith("✓")]

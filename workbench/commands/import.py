@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from store.plain import visible
 from store.records import JSON
 from workbench.commands.changes import actor
 from workbench.commands.options import database, db_option, emit, jobs_option, json_option
@@ -82,5 +83,5 @@ def _merge(store: Store, path: Path, *, quiet: bool) -> dict[str, JSON]:
 def _judge(store: Store, folders: list[Path], *, jobs: int, python: str | None, reduce: bool, quiet: bool) -> dict[str, JSON]:
     from workbench.intake import Intake
 
-    taken = Intake(store, jobs=jobs, python=python, reduce=reduce, say=lambda text: None if quiet else click.echo(text, err=True))
+    taken = Intake(store, jobs=jobs, python=python, reduce=reduce, say=lambda text: None if quiet else click.echo(visible(text), err=True))
     return taken.run(folders)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from store.plain import visible
 from store.records import JSON, Outcome, State
 from workbench.commands.changes import actor
 from workbench.commands.options import db_option, emit, jobs_option, json_option
@@ -73,7 +74,7 @@ def _all(
                     store.set_state([row.id], State.FIXED, actor=actor(), why=f"re-check: {verdict.outcome}", torch=verdict.torch)
                 documents.append(_document(row, verdict.outcome.value, verdict.reason, store.finding(row.id).state, verdict.torch))
             if not quiet:
-                click.echo(_line(documents[-1]))
+                click.echo(visible(_line(documents[-1])))
     return documents
 
 

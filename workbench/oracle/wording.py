@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from store.plain import visible
 from store.records import Difference, Outcome, Stage, Verdict
 from workbench.export.sentences import replay_effect
 from workbench.oracle.warn import SENTENCES
@@ -21,7 +22,15 @@ SHOWN_DIFFERENCES, SHOWN_ELEMENTS, SHOWN_CALLS = 4, 3, 12
 
 
 def lines(verdict: Verdict, *, saved: int | None = None) -> Iterator[str]:
-    """The verdict, one line at a time, without colour; ``saved`` is the finding's id in the store."""
+    """The verdict, one line at a time, without colour; ``saved`` is the finding's id in the store.
+
+    What a program made (reasons, values, names) is shown sign for sign, and a line break in it begins no line of ours.
+    """
+    for line in _lines(verdict, saved):
+        yield visible(line).replace("\n", "\n      ")
+
+
+def _lines(verdict: Verdict, saved: int | None) -> Iterator[str]:
     symptoms = f" ({', '.join(verdict.symptoms)})" if verdict.symptoms else ""
     yield f"{MARKS[verdict.outcome]} {verdict.outcome.value}{symptoms}  {verdict.file}"
     if verdict.reason:
