@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from store import edits
 from store.records import JSON, State, canonical
 from store.rows import Event
 
@@ -16,7 +17,7 @@ IMPORTED = "imported"
 """Kind of the events by which an import brings a finding in line with decisions that stand in the history already."""
 
 COLUMNS = ("state", "duplicate_of", "fixed_torch", "title", "assignee", "verified", "verified_runs")
-_LOCAL = frozenset({"bucket_id", "signature_id", "duplicate_of"})
+_LOCAL = frozenset({"bucket_id", "signature_id", "duplicate_of", edits.INTO, edits.FROM, edits.JOB})
 """Numbers that mean something else in another store."""
 _STEP = re.compile(r"\bstep \d+ (undone|done again)")
 

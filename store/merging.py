@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
 
-from store import blobs, changes, labels, leaders, reductions, search, sightings, times
+from store import blobs, changes, edits, labels, leaders, reductions, search, sightings, times
 from store.decisions import IMPORTED, identity, newest, plain_why
 from store.events import Step, as_event, new_step
 from store.kinship import Kinship
@@ -186,8 +186,10 @@ class _Merge:
     def _here(self, values: Mapping[str, JSON]) -> dict[str, JSON]:
         """An event's values with their numbers put into ours; one that means nothing here is left out."""
         told = dict(values)
-        if told.get("duplicate_of") is not None:
-            told["duplicate_of"] = self._ids.get(told["duplicate_of"])
+        for name in ("duplicate_of", edits.INTO, edits.FROM):
+            if told.get(name) is not None:
+                told[name] = self._ids.get(told[name])
+        told.pop(edits.JOB, None)
         if "bucket_id" in told:
             told["bucket_id"] = self._kin.bucket(told["bucket_id"])
         return told

@@ -1,4 +1,4 @@
-"""Forgetting for good: what was deleted long ago with its history, finished jobs, texts that nothing names any more, the oracle's memory."""
+"""Forgetting for good: what was deleted long ago with its history, finished jobs (but gates and edited programs), texts that nothing names any more, the oracle's memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def forget(c: sqlite3.Connection, older_than: float) -> Pruned:
         (before,),
     )
     findings = _findings(c)
-    jobs = c.execute("DELETE FROM jobs WHERE state IN ('done', 'failed') AND finished < ? AND kind <> 'gates'", (before,)).rowcount
+    jobs = c.execute(
+        "DELETE FROM jobs WHERE state IN ('done', 'failed') AND finished < ? AND kind NOT IN ('gates', 'edit')", (before,)
+    ).rowcount
     memo = c.execute("DELETE FROM memo WHERE at < ?", (before,)).rowcount
     texts = c.execute(
         """DELETE FROM blobs WHERE id NOT IN (

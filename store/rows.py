@@ -26,13 +26,14 @@ class Reduction(StrEnum):
 
 
 class JobKind(StrEnum):
-    """What `workbench work` can be asked for."""
+    """What `workbench work` can be asked for. ``edit``: judge the text in the payload's ``program``, which a person made of the finding's program."""
 
     REDUCE = "reduce"
     RECHECK = "recheck"
     GATES = "gates"
     LADDER = "ladder"
     GRID = "grid"
+    EDIT = "edit"
 
 
 class JobState(StrEnum):
@@ -165,7 +166,7 @@ class Event:
     """One line of history. Events are only ever appended; undo appends too.
 
     step:   events of one action share it; it is what undo takes back
-    kind:   ``created state label assignee title deleted bucket signature reduced verified imported``
+    kind:   ``created state label assignee title deleted bucket signature reduced verified imported edited``
     undoes: the step that this one takes back (an undo, or the redo of an undo), else None; 0: a step of another store
     """
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from store import blobs, buckets, events, filters, findings, labels, merging, pruning, reductions, runs, schema, states, undo
+from store import blobs, buckets, changes, events, filters, findings, labels, merging, pruning, reductions, runs, schema, states, undo
 from store.connect import BUSY_SECONDS, Connection
 from store.errors import StoreError
 from store.records import JSON, Program, Signature, State, Verdict
@@ -56,7 +56,7 @@ class Store(WithJobs, WithCampaigns):
     ) -> FindingRow:
         """Keep a finding. The same program under the same configuration is one finding: a repeat raises its ``count`` and ``seen``.
 
-        ``origin``: who found it (``fuzz check import minimize``), also the actor of its first event. ``code``: trigger code; by default read
+        ``origin``: who found it (``fuzz check import minimize edit``), also the actor of its first event. ``code``: trigger code; by default read
         from the front of ``characteristic`` (``AM-...``). A new finding has ``count == 1``; its bucket is new if ``bucket(id).members == 1``.
         A repeat of a ``fixed`` finding on a torch at least as new makes it ``regressed``.
         """
@@ -68,6 +68,11 @@ class Store(WithJobs, WithCampaigns):
         """One finding; NotFoundError if there is none of that id or it is deleted."""
         with self._connection.read() as c:
             return findings.get(c, finding_id)
+
+    def uid(self, finding_id: int) -> str:
+        """The number-free name of a finding, also of a deleted one; NotFoundError if there is none."""
+        with self._connection.read() as c:
+            return str(changes.current(c, [finding_id], ("uid",), deleted=True)[0]["uid"])
 
     def known(self, uid: str) -> bool:
         """Whether there is a finding of this ``uid`` (``findings.uid_of``), also a deleted one."""

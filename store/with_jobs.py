@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from store import jobs
+from store import edits, jobs
 from store.handle import Handle
 from store.records import JSON
 from store.rows import Job, JobKind, JobState, Worker
@@ -47,6 +47,11 @@ class WithJobs(Handle):
         """The job cannot be done; False when it was no longer this worker's."""
         with self._connection.write() as c:
             return jobs.fail(c, job, reason)
+
+    def tell_edit(self, job: Job, outcome: str, reason: str, *, into: int | None = None) -> None:
+        """Tell what judging an edited program gave, in the history of the finding it was made from and of the finding ``into`` that it became."""
+        with self._connection.write() as c:
+            edits.tell(c, job, outcome, reason, into=into)
 
     def jobs(
         self,

@@ -1,4 +1,4 @@
-"""Work on stored findings: reduces, re-judges and gates them one by one, and writes what came out back into the store."""
+"""Work on stored findings: reduces, re-judges and gates them one by one, judges what people made of them, and writes what came out back into the store."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from functools import partial
 from reducers.search import Budget, Progress, Stopped
 from store import Store
 from store.errors import StoreError
-from store.records import EXIT_CODES, JSON, Program, Verdict
+from store.records import EXIT_CODES, JSON, Outcome, Program, Verdict
 from store.rows import Job, JobKind
 from workbench.cells import CELLS, SAID, filled
 from workbench.certification import certify
 from workbench.errors import WorkbenchError
 from workbench.journal import StoreJournal
-from workbench.oracle.judge import Demand, Judge
+from workbench.oracle.judge import Demand, Judge, as_found
 from workbench.oracle.runs import Setting
+from workbench.programs import parse_program
 from workbench.reduction import Reduced, Reducer, summary
 from workbench.servers import Pool
 from workbench.signature import signature
@@ -100,6 +101,25 @@ class Batch:
             outcomes[verdict.outcome.value] = outcomes.get(verdict.outcome.value, 0) + 1
         return {"cells": sum(outcomes.values()), "outcomes": outcomes}
 
+    def edit(self, job: Job) -> dict[str, JSON]:
+        """Judge a program that a person made of a finding's; a mismatch or an error becomes a finding, and the histories tell what came of it."""
+        source, finding = job.payload.get("program"), job.finding_id
+        if not isinstance(source, str) or finding is None:
+            raise WorkbenchError(f"job {job.id} has no program to judge")
+        program = parse_program(source, f"edit:{finding}")
+        verdict = self.named(Judge(self.pool, Setting(profile="untrusted")).check(program, ladder=True))
+        if self.stopped():
+            raise Stopped
+        told: dict[str, JSON] = {"verdict": verdict.outcome.value, "exit": EXIT_CODES[verdict.outcome], "reason": verdict.reason}
+        with self.store.together():
+            if verdict.outcome in (Outcome.MISMATCH, Outcome.ERROR):
+                known = signature(verdict, source, final=False)
+                seed = f"finding:{self.store.uid(finding)[:12]}"  # its number is another in every store
+                row = self.store.add_finding(as_found(program, verdict), verdict, signature=known, origin="edit", seed_name=seed)
+                told["became"] = row.id
+            self.store.tell_edit(job, verdict.outcome.value, verdict.reason, into=told.get("became"))
+        return told
+
     def gates(self, finding: int) -> dict[str, JSON]:
         """Run the gates of an issue draft in fresh processes."""
         from workbench.export.gates import run_gates, subject_of
@@ -120,6 +140,8 @@ class Batch:
                 return self.gates(job.finding_id)
             case JobKind.GRID:
                 return self.grid(job.finding_id)
+            case JobKind.EDIT:
+                return self.edit(job)
             case kind:
                 verdict = self.recheck(job.finding_id, ladder=kind is JobKind.LADDER)
                 return {"verdict": verdict.outcome.value, "exit": EXIT_CODES[verdict.outcome], "reason": verdict.reason}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from store import times
+from store import open_store, times
+from store.edits import made_from
 from store.errors import NotFoundError
 from store.jobs import ATTEMPTS
 from store.rows import JobKind, JobState, Reduction
@@ -155,3 +156,26 @@ def test_job_without_a_finding_and_of_a_missing_one(store):
         store.enqueue("reduce", 9, actor="a")
     with pytest.raises(ValueError, match="cook"):
         store.enqueue("cook", None, actor="a")
+
+
+def test_an_edited_program_waits_as_it_was_saved_and_tells_both_histories(store, add, make, path):
+    source, became = add(), add("return x * 2")
+    text = "import torch\n# é \N{SNOWMAN}\n"
+    job_id = store.enqueue("edit", source.id, {"program": text}, actor="ann")
+    assert store.enqueue("edit", source.id, {"program": text}, actor="ann") == job_id
+    assert store.enqueue("edit", source.id, {"program": text + "\n"}, actor="ann") != job_id
+    with open_store(path, readonly=True) as other:  # another process sees it, so a kill loses nothing
+        assert {j.id: j.payload for j in other.jobs(kind="edit")}[job_id] == {"program": text}
+    job = store.claim(["edit"], "w")
+    assert (job.id, job.payload["program"]) == (job_id, text)
+    store.tell_edit(job, "mismatch", "they differ", into=became.id)
+    told, there = store.events(source.id)[0], store.events(became.id)[0]
+    assert (told.kind, told.actor, told.why, told.after) == (
+        "edited", "ann", "they differ", {"verdict": "mismatch", "job": job_id, "into": became.id},
+    )  # fmt: skip
+    assert (there.step, there.kind, there.after) == (told.step, "edited", {"from": source.id})
+    assert made_from(store.events(became.id)) == source.id
+    assert store.undo("ann") == ""
+    store.delete([source.id], actor="bob")
+    store.tell_edit(job, "agree", "nothing differs")
+    assert store.events(source.id)[0].after == {"verdict": "agree", "job": job_id}

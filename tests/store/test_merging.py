@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store import events, open_store, times
+from store.edits import made_from
 from store.errors import StoreError, WorkbenchError
 from store.llm_calls import Asked
 from store.older import readable
@@ -466,3 +467,18 @@ def test_history_is_told_by_time_also_when_an_import_brings_older_events(ann, bo
     with ann._connection.read() as c:
         at = [e.at for e in events.history(c, 1, None)]
     assert at == sorted(at, reverse=True)
+
+
+def test_where_an_edited_program_came_from_is_told_in_the_numbers_of_the_store_it_is_read_in(ann, bob, make):
+    ann.add_finding(**make("return x + 100"))
+    source = bob.add_finding(**make("return x + 1"))
+    became = bob.add_finding(**make("return x + 2", origin="edit"))
+    bob.enqueue("edit", source.id, {"program": "x"}, actor="bob")
+    bob.tell_edit(bob.claim(["edit"], "w"), "mismatch", "they differ", into=became.id)
+    ann.merge(bob, actor="ann")
+    here = {row.uid: row.id for row in ann.find()}
+    assert here[became.uid] != became.id
+    edited = [e for e in ann.events(here[source.uid]) if e.kind == "edited"]
+    assert [e.after for e in edited] == [{"verdict": "mismatch", "into": here[became.uid]}]  # the job stays behind
+    assert made_from(ann.events(here[became.uid])) == here[source.uid]
+    assert ann.merge(bob, actor="ann").events == 0

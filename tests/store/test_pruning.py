@@ -26,6 +26,13 @@ def used(store, make):
     return store
 
 
+def test_what_a_person_edited_is_never_forgotten_while_its_finding_stays(used):
+    edited = used.enqueue("edit", 1, {"program": "import torch\n"}, actor="ann")
+    used.finish(used.claim(["edit"], "w"), {"verdict": "agree"})
+    used.prune(-1)
+    assert [j.payload for j in used.jobs() if j.id == edited] == [{"program": "import torch\n"}]
+
+
 def test_deleted_findings_go_for_good_with_texts_history_and_runs(used, path):
     kept = used.find()
     pruned = used.prune(-1)

@@ -165,6 +165,27 @@ class TestWithTorch:
             assert store.runs(good)[0].outcome == "mismatch"
             assert store.workers() == []
 
+    def test_work_judges_what_a_person_edited_and_both_histories_tell(self, tmp_path):
+        path = tmp_path / "w.db"
+        with open_store(path) as store:
+            source = added(store, AGREES)
+            bad = store.enqueue(JobKind.EDIT, source, {"program": STALE}, actor="ann")
+            good = store.enqueue(JobKind.EDIT, source, {"program": AGREES + "# an edit\n"}, actor="ann")
+        result = CliRunner().invoke(group, ["work", "--db", str(path), "--jobs", "1", "--json"], standalone_mode=False)
+        assert result.exception is None, result.exception
+        done = {d["job"]: d for d in json.loads(result.stdout)}
+        assert (done[bad]["verdict"], done[good]["verdict"]) == ("mismatch", "agree")
+        with open_store(path) as store:
+            assert len(store.ids()) == 2
+            row = store.finding(done[bad]["became"])
+            assert (row.origin, row.seed) == ("edit", f"finding:{store.finding(source).uid[:12]}")
+            assert store.program(row.id).source == STALE
+            assert Stage.INDUCTOR.value in store.verdict(row.id).ladder  # every backend was asked
+            assert store.bucket(row.bucket).leader == row.id
+            assert [e.after for e in store.events(row.id)] == [{"from": source}, {"state": "new", "count": 1}]
+            told = [(e.after["verdict"], e.after.get("into"), e.why) for e in store.events(source) if e.kind == "edited"]
+            assert told == [("agree", None, done[good]["reason"]), ("mismatch", row.id, done[bad]["reason"])]
+
     def test_minimize_writes_a_file_and_the_documented_keys(self, tmp_path):
         source, output = tmp_path / "stale.py", tmp_path / "small.py"
         source.write_text(STALE)

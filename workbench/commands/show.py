@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from workbench.commands.options import db_option, emit, json_option
 from workbench.commands.reading import reading
 
 if TYPE_CHECKING:
+    from store import Store
     from store.records import Difference, Program, Verdict
     from store.rows import Event, FindingRow
 
@@ -18,13 +20,21 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("finding", type=int)
 @click.option("--original", is_flag=True, help="The program as it was found, not the reduced one.")
+@click.option("--edit", type=int, metavar="JOB", help="Only the program that was edited from the finding and judged as this job.")
 @json_option
 @db_option
-def command(finding: int, db: str | None, *, original: bool, as_json: bool) -> None:
+def command(finding: int, db: str | None, *, original: bool, edit: int | None, as_json: bool) -> None:
     """Show finding FINDING."""
     from store.plain import visible
 
     with reading(db) as store:
+        if edit is not None:
+            source = _edited(store, finding, edit)
+            if as_json:
+                emit({"finding": finding, "job": edit, "source": source})
+            else:
+                click.echo(visible(source) if sys.stdout.isatty() else source, nl=False)
+            return
         row = store.finding(finding)
         reduced, verdict = store.reduced(finding), store.reduced_verdict(finding)
         if original or reduced is None or verdict is None:
@@ -42,6 +52,18 @@ def command(finding: int, db: str | None, *, original: bool, as_json: bool) -> N
     lines = [*head, *_differences(verdict.differences), *_program(program, row, original=original)]
     for line in [*lines, *_history(events), "", f"next: {next_command(row)}"]:
         click.echo(visible(line))
+
+
+def _edited(store: Store, finding: int, number: int) -> str:
+    """The text of an edit, as the person saved it."""
+    from store.errors import NotFoundError
+    from store.rows import JobKind
+
+    edits = {job.id: str(job.payload.get("program", "")) for job in store.jobs(kind=JobKind.EDIT, finding=finding)}
+    if number not in edits:
+        hint = f"its edits: {', '.join(map(str, edits))}" if edits else "e in workbench triage edits its program"
+        raise NotFoundError(f"no edit {number} of finding {finding}", hint)
+    return edits[number]
 
 
 def next_command(row: FindingRow) -> str:

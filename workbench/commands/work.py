@@ -1,4 +1,4 @@
-"""``workbench work``: consume queued reductions, re-checks, gates and ladders until the queue is empty."""
+"""``workbench work``: consume queued reductions, re-checks, gates, ladders and edited programs until the queue is empty."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from store.plain import visible
 from workbench.commands.options import database, db_option, emit, jobs_option, json_option
 from workbench.errors import WorkbenchError
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 1.0
 
 
-@click.command(name="work", short_help="Consume queued reductions, re-checks and gates.")
+@click.command(name="work", short_help="Consume queued reductions, re-checks, gates and edits.")
 @jobs_option
 @click.option("--watch", is_flag=True, help="Wait for further jobs instead of ending with the queue.")
 @click.option("--once", is_flag=True, help="Take one job and end.")
@@ -26,7 +27,7 @@ IDLE_SECONDS = 1.0
 @db_option
 @json_option
 def command(*, jobs: int, watch: bool, once: bool, python: str | None, db: str | None, as_json: bool) -> int:
-    """Consume queued jobs: reduce, recheck, gates, ladder, grid. Several workers share one queue; each holds its job by a lease.
+    """Consume queued jobs: reduce, recheck, gates, ladder, grid, edit. Several workers share one queue; each holds its job by a lease.
 
     Ends when the queue is empty, unless --watch. Ctrl-C puts unfinished jobs back.
     """
@@ -131,7 +132,7 @@ class _Crew:
 
     def _say(self, text: str) -> None:
         if not self.quiet:
-            click.echo(text, err=True)
+            click.echo(visible(text), err=True)
 
 
 def _told(result: dict[str, JSON]) -> str:
@@ -145,4 +146,5 @@ def _told(result: dict[str, JSON]) -> str:
         return f"{result['cells']} configurations judged"
     if "gates" in result:
         return f"{sum(bool(g.get('met')) for g in result['gates'])} of {len(result['gates'])} gates met"
-    return str(result.get("verdict", "done"))
+    became = f", finding {result['became']}" if "became" in result else ""
+    return f"{result.get('verdict', 'done')}{became}"
