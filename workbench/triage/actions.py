@@ -1,16 +1,12 @@
-"""What is done to findings from the list: states, labels, deleting, queueing, undo, copy and edit. Asks, then hands the change to a thread worker."""
+"""What is done to findings from the list: states, labels, deleting, queueing, undo and copy. Asks, then hands the change to a thread worker."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from textual.app import SuspendNotSupported
-
 from store.rows import JobKind
-from workbench.errors import WorkbenchError
 from workbench.triage.detail import DetailPane
 from workbench.triage.dialogs import ConfirmDialog, LabelAnswer, LabelDialog, StateAnswer, StateDialog
-from workbench.triage.editor import edit
 from workbench.triage.finding_list import FindingList
 from workbench.triage.views import Views
 
@@ -110,12 +106,12 @@ class Actions(Views):
 
     def action_copy(self) -> None:
         """Copy the program that is shown."""
-        source = self._program()
+        source = self.shown_program()
         if source is not None:
             self.copy_to_clipboard(source)
             self.status.say("✓ program copied, where the terminal takes it (OSC 52)")
 
-    def _program(self) -> str | None:
+    def shown_program(self) -> str | None:
         """The program that is shown, if it is that of the finding under the cursor: the pane follows a moment later."""
         detail = self.pane.detail
         if self.findings.current is None:
@@ -125,24 +121,3 @@ class Actions(Views):
         else:
             return self.pane.source()
         return None
-
-    def action_edit(self) -> None:
-        """Open the program in $EDITOR; a changed text is kept as a file, and the status line says how to judge it."""
-        source, finding = self._program(), self.findings.current
-        if source is None or finding is None:
-            return
-        edited, trouble = source, ""
-        try:
-            with self.suspend():  # what is raised in here would leave the terminal to nobody
-                try:
-                    edited = edit(source, f"finding_{finding}.py")
-                except WorkbenchError as error:
-                    trouble = f"✗ {error.message} — {error.hint}"
-        except SuspendNotSupported:
-            trouble = "✗ no editor in a browser: y copies the program"
-        if trouble:
-            self.status.say(trouble)
-        elif edited == source:
-            self.status.say("unchanged: nothing was kept")
-        else:
-            self._write(lambda: self.writer.save_edit(finding, edited, self.folder))

@@ -51,17 +51,18 @@ class TriageApp(Exports):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", id="triage.help", key_display="?"),
         Binding("slash", "filter", "Filter", id="triage.filter", key_display="/"),
+        # those that a narrow footer should show come first; it is cut on the right
+        Binding("x", "draft", "Export", id="triage.export"),
+        Binding("r", "reduce", "Reduce", id="triage.reduce"),
+        Binding("c", "recheck", "Re-check", id="triage.recheck"),
         Binding("left_square_bracket", "tab(-1)", "Tab left", show=False, id="triage.tab-left"),
         Binding("right_square_bracket", "tab(1)", "Pane", id="triage.tab-right", key_display="[ ]"),
         Binding("l", "label", "Label", id="triage.label"),
         Binding("s", "state", "State", id="triage.state"),
-        Binding("u,z", "undo", "Undo", id="triage.undo"),
-        Binding("Z", "redo", "Redo", show=False, id="triage.redo"),
         Binding("b", "buckets", "Buckets", id="triage.buckets"),
         Binding("w", "work", "Work", id="triage.work"),
-        Binding("x", "draft", "Export", id="triage.export"),
-        Binding("r", "reduce", "Reduce", id="triage.reduce"),
-        Binding("c", "recheck", "Re-check", id="triage.recheck"),
+        Binding("u,z", "undo", "Undo", id="triage.undo"),
+        Binding("Z", "redo", "Redo", show=False, id="triage.redo"),
         Binding("e", "edit", "Edit", show=False, id="triage.edit"),
         Binding("y", "copy", "Copy", show=False, id="triage.copy"),
         Binding("o", "view", "Other text", show=False, id="triage.view"),
@@ -122,6 +123,7 @@ class TriageApp(Exports):
             self._load_detail(self.findings.current)
         self.refresh_drafts()
         self.refresh_views()
+        self.refresh_edits()
 
     @while_up
     def on_store_trouble(self, event: messages.StoreTrouble) -> None:

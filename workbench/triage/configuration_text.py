@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
+from store.edits import made_from
 from store.plain import one_line
 from store.records import LADDER, MODES, Configuration
 from store.rows import JobKind, JobState, Run
@@ -113,7 +114,8 @@ def _bucket(detail: Detail) -> list[Content]:
 
 def _lineage(detail: Detail) -> list[Content]:
     row = detail.row
-    steps = [row.seed or "no seed", *row.mutators, f"finding {row.id}"]
+    source = made_from(detail.events) if row.origin == "edit" else None
+    steps = [row.seed or "no seed" if source is None else f"finding {source}, edited", *row.mutators, f"finding {row.id}"]
     lines = [_head("Comes from"), _pair("lineage", " → ".join(steps)), _pair("origin", row.origin)]
     if row.characteristic:
         lines.append(_pair("characteristic", row.characteristic))

@@ -17,7 +17,7 @@ from workbench.triage.configuration_text import configuration_content
 from workbench.triage.differences_text import differences_content
 from workbench.triage.messages import Detail
 from workbench.triage.notes_text import history_content, warnings_content
-from workbench.triage.program_text import VIEWS, program_content, shown_source
+from workbench.triage.program_text import VIEWS, editable_source, program_content, shown_source
 
 TABS = ("program", "differences", "configuration", "warnings", "history")
 
@@ -43,7 +43,8 @@ class DetailPane(Vertical):
     ## Detail
 
     `[` `]` change the tab, `tab` goes in and out, `j` `k` scroll.
-    On the program: `o` shows the reduced one, the original, or both side by side; `e` opens $EDITOR; `y` copies.
+    On the program: `o` shows the reduced one, the original, or both side by side; `y` copies;
+    `e` opens it in $EDITOR, and a changed text is judged as a program of its own.
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -84,6 +85,10 @@ class DetailPane(Vertical):
     def source(self) -> str | None:
         """The program text that is shown."""
         return shown_source(self.detail, self.view) if self.detail else None
+
+    def editable(self) -> str | None:
+        """The program text that is shown, with its configuration in its block."""
+        return editable_source(self.detail, self.view) if self.detail else None
 
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
         """Draw the tab that was chosen."""

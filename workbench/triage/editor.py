@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -25,9 +26,18 @@ def edit(source: str, name: str) -> str:
                 ended = subprocess.run([*shlex.split(editor), str(path)], check=False)
             if ended.returncode:
                 raise WorkbenchError(f"the editor {editor!r} ended with {ended.returncode}; nothing was kept", "set EDITOR to another one")
-            return path.read_text(encoding="utf-8")
+            return _text(path)
         except (OSError, ValueError) as error:
             raise WorkbenchError(f"the editor {editor!r} did not work ({error})", "set EDITOR to one that does") from error
+
+
+def _text(path: Path) -> str:
+    """What the editor saved; a text that is no UTF-8 is nobody's to throw away, so it is put where it stays."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        kept = shutil.copy(path, tempfile.mkdtemp(prefix="triage-edited-"))
+        raise WorkbenchError(f"the edit is not UTF-8 text (byte {error.start}); kept as {kept}", "save it as UTF-8") from error
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from textual.worker import get_current_worker
 from store.rows import JobKind
 from workbench.errors import WorkbenchError
 from workbench.triage import messages
-from workbench.triage.actions import Actions
 from workbench.triage.draft_screen import DraftScreen
+from workbench.triage.edits import Edits
 from workbench.triage.export_screen import ExportScreen, told
 from workbench.triage.threads import while_up
 
@@ -18,7 +18,7 @@ AT_ONCE = 25
 """Findings told to the screen at a time: 4 ms each, so that 300 fill it while they are read."""
 
 
-class Exports(Actions):
+class Exports(Edits):
     """What the app does about drafts."""
 
     def refresh_drafts(self) -> None:

@@ -226,6 +226,14 @@ class WorkLoaded(Message):
         self.detail = detail
 
 
+class EditsEnded(Message):
+    """Edited programs that were judged, or could not be, the last to end first."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        super().__init__()
+        self.jobs = jobs
+
+
 class TabsCounted(Message):
     """How many findings each saved filter shows; None where the filter cannot be read."""
 

@@ -10,6 +10,9 @@ from textual.content import Content
 from textual.highlight import highlight
 
 from store.plain import bounded
+from store.records import Program
+from workbench.errors import ProgramError
+from workbench.programs import parse_block, write_block
 from workbench.triage.messages import Detail
 
 VIEWS = ("reduced", "original", "side by side")
@@ -32,8 +35,22 @@ def program_content(detail: Detail, view: str, width: int) -> Content:
 
 
 def shown_source(detail: Detail, view: str) -> str:
-    """The text that copying copies and editing edits."""
-    return detail.reduced.source if detail.reduced is not None and view != "original" else detail.program.source
+    """The text that copying copies."""
+    return _shown(detail, view).source
+
+
+def editable_source(detail: Detail, view: str) -> str:
+    """The text that editing edits: its block says the configuration under which the finding was judged, so that the edit is judged under it too."""
+    program = _shown(detail, view)
+    try:
+        said = parse_block(program.source)
+    except ProgramError:
+        return program.source  # a block that a newer workbench wrote: the person sees it as it is
+    return program.source if said == program.configuration else write_block(program.source, program.configuration)
+
+
+def _shown(detail: Detail, view: str) -> Program:
+    return detail.reduced if detail.reduced is not None and view != "original" else detail.program
 
 
 def _titled(title: str, body: Content) -> Content:

@@ -107,7 +107,7 @@ def _ended(job: Job) -> Content:
     if "statements_after" in result:
         told = f": {result.get('statements_before')} → {result['statements_after']} statements, {result.get('oracle_calls')} oracle calls"
     elif "verdict" in result:
-        told = f": {result['verdict']}"
+        told = f": {result['verdict']}" + (f", finding {result['became']}" if "became" in result else "")
     elif "cells" in result:
         told = f": {result['cells']} configurations"
     return Content(f"  ✓ {_time(job.finished)} {job.kind} of finding {job.finding_id}{told}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,11 +10,12 @@ from store import Store, open_store
 from store.records import State
 from store.rows import JobKind
 from workbench.commands.changes import actor
-from workbench.errors import StoreError, WorkbenchError
+from workbench.errors import ProgramError, StoreError, WorkbenchError
 from workbench.export.draft import draft
 from workbench.export.environment import Environment, environment
 from workbench.export.files import write_draft, write_new
 from workbench.export.gates import stored_report, subject_of, unrun
+from workbench.programs import parse_program
 from workbench.triage.detached import start_campaign, start_worker
 from workbench.triage.messages import Exported
 
@@ -133,10 +135,22 @@ class Writer:
                 refused[finding] = error.message
         return Exported(folder, written, refused)
 
-    def save_edit(self, finding: int, source: str, folder: Path) -> str:
-        """Keep an edited program as a file; judging it is a command of its own, as nothing is run here."""
-        path = write_new(folder / f"finding-{finding}-edited.py", source)
-        return f"kept as {path.name}: workbench check --save {path.name}"
+    def edit(self, finding: int, source: str, folder: Path) -> str:
+        """Queue an edited program to be judged, and start a worker when none is alive. What is no program, or cannot be queued, is kept as a file."""
+        name = f"finding-{finding}-edited.py"
+        try:
+            parse_program(source, name)
+            with self._open() as store:
+                job = store.enqueue(JobKind.EDIT, finding, {"program": source}, actor=actor())
+                alive = bool(store.workers())
+        except WorkbenchError as error:
+            kept = _kept(folder, name, source)
+            if isinstance(error, ProgramError):  # where the text is comes first: the line on the screen is cut on the right
+                where = error.message.removeprefix(name)
+                raise WorkbenchError(f"edit kept as {kept}{where}", f"mend it: workbench check --save {kept}") from error
+            raise WorkbenchError(f"edit kept as {kept}: {error.message}", error.hint) from error
+        started = "" if alive else f"; {start_worker(self.path)}"
+        return f"edit of finding {finding} queued as job {job}{started}"
 
     def _open(self) -> Store:
         if not self.path.exists():
@@ -146,3 +160,11 @@ class Writer:
 
 def _count(ids: Sequence[int]) -> str:
     return f"finding {ids[0]}" if len(ids) == 1 else f"{len(ids)} findings"
+
+
+def _kept(folder: Path, name: str, source: str) -> str:
+    """Where a text is now: in the folder, or in one of its own where that cannot be written."""
+    try:
+        return write_new(folder / name, source).name
+    except WorkbenchError:
+        return str(write_new(Path(tempfile.mkdtemp(prefix="triage-edited-")) / name, source))

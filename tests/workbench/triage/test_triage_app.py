@@ -321,20 +321,6 @@ async def test_y_and_e_never_take_the_program_of_the_finding_before(db: Path, un
         assert app.clipboard == read(db, lambda s: s.program(39).source)
 
 
-async def test_e_keeps_an_edit_as_a_file(db: Path, until: Until, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def edit(source: str, name: str) -> str:
-        return source + "# changed\n"
-
-    monkeypatch.setattr("workbench.triage.actions.edit", edit)
-    monkeypatch.setattr("workbench.triage.app.TriageApp.suspend", lambda self: __import__("contextlib").nullcontext())
-    app = TriageApp(db, folder=tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: app.pane.detail)
-        await pilot.press("e")
-        await until(pilot, lambda: "workbench check --save" in said(app))
-        assert (tmp_path / "finding-40-edited.py").read_text().endswith("# changed\n")
-
-
 async def test_delete_asks_and_undo_brings_back(db: Path, until: Until) -> None:
     app = TriageApp(db)
     async with app.run_test(size=SIZE) as pilot:

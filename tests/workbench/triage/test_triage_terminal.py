@@ -94,8 +94,9 @@ def triage(db: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
         ({"EDITOR": "/no/such/editor", "VISUAL": ""}, "✗ the editor '/no/such/editor' did not work"),
         ({"EDITOR": "quote ' open", "VISUAL": ""}, "✗ the editor"),
         ({"EDITOR": "sh -c 'kill -INT $$'", "VISUAL": ""}, "✗ the editor"),
-        ({"EDITOR": "true", "VISUAL": ""}, "unchanged: nothing was kept"),
-        ({"EDITOR": "sed -i s/torch/other/", "VISUAL": ""}, "✓ kept as finding-40-edited.py"),
+        ({"EDITOR": "true", "VISUAL": ""}, "unchanged: nothing was queued"),
+        ({"EDITOR": "sed -i s/import/imp@rt/", "VISUAL": ""}, "✗ edit kept as finding-40-edited.py, line 5: syntax error"),
+        ({"EDITOR": "sh -c 'printf \"\\\\377\" >\"$0\"'", "VISUAL": ""}, "✗ the edit is not UTF-8 text (byte 0); kept as /"),
     ],
     indirect=["triage"],
 )
