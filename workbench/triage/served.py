@@ -7,6 +7,7 @@ that are open in a browser reach loopback too. Hence a secret in the address, an
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shlex
 import socket
@@ -30,6 +31,24 @@ POLICY = (
     "font-src 'self' data:; connect-src 'self' ws://127.0.0.1:*; frame-ancestors 'none'"
 )
 """Nothing is fetched from elsewhere; textual-serve's page asks a font server."""
+
+
+OURS = """<title>workbench triage</title>
+    <link rel="icon" href="data:," />
+    <script>
+      const waiting = setInterval(() => {
+        const keys = document.querySelector(".xterm-helper-textarea");
+        if (keys && document.body.classList.contains("-first-byte")) {
+          keys.focus();
+          clearInterval(waiting);
+        }
+      }, 100);
+    </script>
+  </head>"""
+"""What textual-serve's page lacks: a name, and the keys; without this they went nowhere before the first click."""
+
+_ELSEWHERE = re.compile(r"<link\b[^>]*\bhref=\"https:[^>]*>")
+"""Our own style sheet is named by its whole address too, and that is http."""
 
 
 def serve(path: Path, query: Sequence[str], port: int, say: Callable[[str], None]) -> None:
@@ -88,6 +107,11 @@ def _check_free(port: int) -> None:
             raise WorkbenchError(f"port {port} cannot be used ({error.strerror})", "name another with --port") from error
 
 
+def page(html: str) -> str:
+    """textual-serve's page with what it lacks and without what it would fetch from elsewhere."""
+    return _ELSEWHERE.sub("", html).replace("</head>", OURS, 1)
+
+
 class Guard:
     """Decides about one request: by its host, where it comes from, and the secret."""
 
@@ -122,6 +146,8 @@ class Guard:
                 response.set_cookie(COOKIE, self._secret, httponly=True, samesite="Strict")
                 return response
             response = await handler(request)
+            if request.path == "/" and isinstance(response, web.Response) and response.text is not None:
+                response.text = page(response.text)
             if not response.prepared:
                 response.headers["Content-Security-Policy"] = POLICY
                 response.headers["Referrer-Policy"] = "no-referrer"

@@ -63,6 +63,11 @@ async def test_the_screen_is_drawn_over_the_websocket_and_only_with_the_key(addr
         page = await visitor.get(address)
         assert page.status == 200
         assert page.url.query_string == ""
+        text = await page.text()
+        assert f"{base}static/css/xterm.css" in text
+        assert re.findall(r'<(?:link|script)[^>]*(?:href|src)="https:', text) == []
+        assert "<title>workbench triage</title>" in text
+        assert "keys.focus()" in text  # else keys go nowhere before the first click
         assert "default-src 'self'" in page.headers["Content-Security-Policy"]
         assert (await visitor.get(address, headers={"Host": "evil.example"})).status == 403
         assert (await visitor.get(base, headers={"Origin": "http://evil.example"})).status == 403
