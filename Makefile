@@ -20,7 +20,7 @@ demo: setup
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m workbench.demo
 
 test: setup lint
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not quality and not benchmark and not gpu and not llm"
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=12 -m "not quality and not benchmark and not gpu and not llm"
 
 fast: setup
 	$(BIN)/python -m pytest -q -m "not torch and not quality and not benchmark and not gpu and not llm"

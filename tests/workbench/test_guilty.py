@@ -82,6 +82,7 @@ def pasted(replay: str, repro: str, folder: Path) -> int:
     return subprocess.run(["sh", "-c", line], cwd=folder, env=environment, capture_output=True, timeout=300).returncode
 
 
+@pytest.mark.quality
 def test_the_guilty_graph_of_several_is_named_and_the_pasted_line_shows_it(pool: Pool, tmp_path: Path):
     program, verdict = judged(pool, SEVERAL)
     assert verdict.outcome is Outcome.MISMATCH
@@ -110,6 +111,7 @@ def test_at_stage_aot_the_graph_alone_is_named(pool: Pool, tmp_path: Path):
     assert pasted("TORCH_COMPILE_OVERRIDE_BACKENDS='0:eager'", text, tmp_path) == 0
 
 
+@pytest.mark.quality
 def test_one_graph_needs_no_name(pool: Pool):
     _, verdict = judged(pool, HELPER)
     assert verdict.outcome is Outcome.MISMATCH
