@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from reducers.makers import MAKERS
 from reducers.tree import Edit, function, numbers
 
 
 def makers(tree: ast.Module) -> list[ast.FunctionDef]:
     """Functions that make inputs."""
-    return [f for name in ("get_inputs", "get_init_inputs") if (f := function(tree, name)) is not None]
+    return [f for name in MAKERS if (f := function(tree, name)) is not None]
 
 
 class Shapes:
