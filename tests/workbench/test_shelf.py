@@ -6,6 +6,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,9 @@ def test_a_header_whose_build_was_killed_is_removed_and_one_under_way_is_not(fol
     assert (folder / "cut.h").exists()
 
 
+CUT = {".gch": 1 << 20, ".zip": 1 << 12}
+"""How many bytes of each kind of file are left."""
+
 HOLDER = "import sys; from workbench.runner import shelf; shelf.LIMIT = 0; shelf.hold(*sys.argv[1:]); print('held', flush=True); sys.stdin.read()"
 
 
@@ -85,7 +89,7 @@ def test_no_header_goes_while_another_server_lives(tmp_path: Path, folder: Path,
 
 
 @pytest.mark.torch
-def test_a_cut_header_stops_no_compile(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cut_header_or_library_stops_no_compile(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is after a first start that was killed while the compiler wrote."""
     pool.environment()  # a server that has started has built the headers
     cache = tmp_path / "cache" / "torch-compile-workbench" / "headers"
@@ -94,8 +98,8 @@ def test_a_cut_header_stops_no_compile(pool: Pool, tmp_path: Path, monkeypatch: 
             target = cache / path.relative_to(header_folder())
             target.parent.mkdir(parents=True, exist_ok=True)
             if path.is_file():
-                target.write_bytes(path.read_bytes()[: 1 << 20 if path.suffix == ".gch" else None])
-    assert list(cache.rglob("*.gch"))
+                target.write_bytes(path.read_bytes()[: CUT.get(path.suffix)])
+    assert {path.suffix for path in cache.rglob("*")} >= CUT.keys()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     source = "import torch\ndef fn(x):\n    return x.cos() * 3\ndef get_inputs():\n    return [torch.ones(3)]\n"
     with Pool() as fresh:
@@ -104,3 +108,4 @@ def test_a_cut_header_stops_no_compile(pool: Pool, tmp_path: Path, monkeypatch: 
     assert done.document is not None
     assert done.document["outcome"] == "returned", done.document["exception"]
     assert list(cache.rglob(f"*{shelf.MARK}"))
+    assert not any(zipfile.ZipFile(path).testzip() for path in cache.rglob("*.zip"))

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import glob
 import hashlib
 import importlib
 import json
 import os
+import shutil
 import sys
 import threading
+import zipfile
 from collections.abc import Collection
 from typing import Any
 
@@ -28,10 +31,12 @@ def prepare() -> dict[str, Any]:
 
     from . import headers
 
+    gc.disable()  # nothing that the imports make is garbage: a sixth of their time
     get_ready(_known_vectors())
     _remember_vectors()
     headers.protect()
-    problem = compile_trivial()
+    problem = compile_trivial(_archive())
+    gc.enable()
     gc.collect()
     gc.freeze()  # children copy fewer pages
     return {"torch": str(torch.__version__), "problem": problem, "threads": thread_names()}
@@ -138,16 +143,53 @@ def _remember_vectors() -> None:
             os.replace(file.name, path)
 
 
-def compile_trivial() -> str:
-    """Compile and run one trivial kernel, so that children inherit compiler and precompiled header; why it failed, or empty."""
+def _archive() -> str | None:
+    """Where servers keep the trivial kernel's library once it is built for this torch, compiler and processor; None without a compiler.
+
+    The compiler takes over a second for it, at each start of a server.
+    """
+    from . import environment
+
+    if environment.find_compiler()[0] is None:
+        return None
+    return _memory_of_vectors().removesuffix(".json") + ".zip"
+
+
+def compile_trivial(archive: str | None = None) -> str:
+    """Compile and run one trivial kernel, so that children inherit compiler and precompiled header; why it failed, or empty.
+
+    ``archive``: to take its library from, and to keep it in; all but the compiler's own work is done anew.
+    """
     import torch
 
     try:
+        taken = archive is not None and _take(archive)
         compiled = torch.compile(lambda x: torch.sin(x) + 1)
         compiled(torch.arange(8, dtype=torch.float32))
+        if archive is not None and not taken:
+            _keep(archive)
     except Exception as error:  # eager and the backends above inductor still serve
         return (str(error).strip().splitlines() or [type(error).__name__])[0]
     finally:
         torch._dynamo.reset()
         forget_frames()
     return ""
+
+
+def _take(archive: str) -> bool:
+    """Put the library where Inductor looks for it before it asks the compiler; False when there is none, or a broken one."""
+    try:
+        shutil.unpack_archive(archive, os.environ["TORCHINDUCTOR_CACHE_DIR"])  # checks the sums: a cut library would kill this process
+    except (OSError, ValueError, zipfile.BadZipFile, shutil.ReadError):
+        return False
+    return True
+
+
+def _keep(archive: str) -> None:
+    """Put the library aside, whole or not at all."""
+    cache, half = os.environ["TORCHINDUCTOR_CACHE_DIR"], f"{archive}.{os.getpid()}"
+    with contextlib.suppress(OSError):
+        with zipfile.ZipFile(half, "w") as file:
+            for path in glob.glob(f"{cache}/*/*.so"):
+                file.write(path, os.path.relpath(path, cache))
+        os.replace(half, archive)
