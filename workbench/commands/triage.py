@@ -41,3 +41,5 @@ def command(query: tuple[str, ...], *, serve: bool, port: int, db: str | None) -
     if in_browser:
         end_with_server(lambda: app.call_from_thread(app.exit))
     app.run()
+    if app.return_code:  # it broke, or its terminal went away
+        raise SystemExit(app.return_code)

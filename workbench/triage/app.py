@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -18,6 +19,7 @@ from workbench.triage import messages
 from workbench.triage.detail import DetailScroll
 from workbench.triage.exports import Exports
 from workbench.triage.finding_list import FindingList
+from workbench.triage.hangup import WATCH_SECONDS, hung_up, terminal_of
 from workbench.triage.printable import Printable
 from workbench.triage.query_bar import QueryBar
 from workbench.triage.tabs import MOST
@@ -31,6 +33,9 @@ TYPING_SECONDS = 0.12
 
 PREVIEW_SECONDS = 0.08
 """How long the cursor rests before its finding is loaded: a program of 200 lines takes 0.1 s to colour."""
+
+GONE = 129
+"""The exit code when the terminal went away: what a shell says of SIGHUP."""
 
 SORTS = ("-id", "-seen", "-count", "size", "state", "stage", "bucket", "title", "dtype")
 
@@ -108,6 +113,12 @@ class TriageApp(Exports):
             self.status.say(f"✗ {self.tabs_trouble}")
         self._poll()
         self.set_interval(POLL_SECONDS, self._poll)
+        if (terminal := terminal_of(sys.__stdin__)) is not None:
+            self.set_interval(WATCH_SECONDS, lambda: self._watch(terminal))
+
+    def _watch(self, terminal: int) -> None:
+        if hung_up(terminal):
+            self.exit(return_code=GONE)
 
     def on_unmount(self) -> None:
         """Let go of the store."""

@@ -71,11 +71,17 @@ class Terminal:
             except OSError:  # the other side is closed
                 time.sleep(0.05)
 
+    def hang_up(self) -> None:
+        """Close it under the program. It has no controlling terminal, so nobody sends SIGHUP."""
+        os.close(self._end)
+        self._end = -1
+
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        os.close(self._end)
+        if self._end >= 0:
+            os.close(self._end)
 
 
 @pytest.fixture
@@ -117,6 +123,11 @@ def test_a_storm_of_sizes_leaves_the_app_answering(triage: Terminal):
     triage.shows("39 ○ new")
     triage.press("q")
     assert triage.ends() == 0
+
+
+def test_it_ends_with_its_terminal(triage: Terminal):
+    triage.hang_up()
+    assert triage.process.wait(WAITS) == 129
 
 
 def test_what_was_decided_before_a_kill_is_kept(triage: Terminal, db: Path):
