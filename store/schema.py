@@ -203,10 +203,15 @@ def _llm_calls(db: Database) -> None:
     _script(db.conn, _LLM_CALLS)
 
 
+def _symptoms_by_finding(db: Database) -> None:
+    _script(db.conn, "CREATE INDEX finding_symptoms_finding ON finding_symptoms(finding_id);")  # else adding one finding reads them all
+
+
 MIGRATIONS: tuple[tuple[str, Callable[[Database], None]], ...] = (
     ("0001_first", _first),
     ("0002_sightings", _sightings),
     ("0003_llm_calls", _llm_calls),
+    ("0004_symptoms_by_finding", _symptoms_by_finding),
 )
 """In order, forward only: append, never change one that a release has brought to people."""
 

@@ -358,6 +358,7 @@ def test_an_older_store_is_read_by_way_of_a_copy_and_left_as_it_is(ann, tmp_path
     raw = sqlite3.connect(path)
     for table in ("sightings", "identity"):
         raw.execute(f"DROP TABLE {table}")
+    raw.execute("DROP INDEX finding_symptoms_finding")
     raw.execute("DELETE FROM _sqlite_migrations WHERE name <> '0001_first'")
     raw.execute("PRAGMA user_version = 1")
     for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE name LIKE 'llm%' AND type = 'table'").fetchall():
