@@ -12,6 +12,15 @@ from store.connect import Connection
 from store.store import Store, open_store
 
 
+def is_older(path: Path) -> bool:
+    """Whether the store at ``path`` is one that the next writer brings up to date. StoreError as ``open_store``."""
+    connection = Connection(path, readonly=True)
+    try:
+        return schema.is_older(connection)
+    finally:
+        connection.close()
+
+
 @contextmanager
 def readable(path: Path) -> Iterator[Store]:
     """The store at ``path`` for reading; an older one by way of a copy, for the file itself stays untouched. StoreError as ``open_store``."""

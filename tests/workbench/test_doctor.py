@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from store import open_store
 from workbench.commands import doctor
 from workbench.runner.layers import LAYERS
 from workbench.servers import Pool
@@ -32,6 +34,17 @@ def test_a_store_that_is_no_database_is_said(tmp_path: Path) -> None:
     checks = {check["name"]: check for check in json.loads(text)["checks"]}
     assert code == 3
     assert checks["store"]["state"] == "missing"
+
+
+def test_a_store_of_an_older_workbench_keeps_nobody_from_judging(tmp_path: Path) -> None:
+    open_store(tmp_path / "w.db").close()
+    with sqlite3.connect(tmp_path / "w.db") as raw:
+        raw.execute("DELETE FROM _sqlite_migrations WHERE name = (SELECT max(name) FROM _sqlite_migrations)")
+    raw.close()
+    _, text = ask("--python", str(tmp_path / "nowhere"), "--db", str(tmp_path / "w.db"), "--json")
+    checks = {check["name"]: check for check in json.loads(text)["checks"]}
+    assert checks["store"]["state"] == "warning"
+    assert "of an older workbench" in checks["store"]["detail"]
 
 
 def test_keys_are_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

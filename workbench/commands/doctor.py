@@ -118,6 +118,7 @@ def _headers() -> Check:
 
 
 def _store(db: str | None) -> Check:
+    from store.older import is_older
     from store.store import open_store
 
     try:
@@ -126,6 +127,8 @@ def _store(db: str | None) -> Check:
             if not os.access(path.parent, os.W_OK):
                 return Check("store", "missing", f"{path.parent} is not writable", "name a file elsewhere with --db or WORKBENCH_DB")
             return Check("store", "ok", f"{path}: will be created on first use")
+        if is_older(path):
+            return Check("store", "warning", f"{path}: of an older workbench", "the next command that writes upgrades it, as `workbench stats`")
         with open_store(path, readonly=True) as store:
             count = store.count("")
     except WorkbenchError as error:
