@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +9,7 @@ import click
 from store.records import JSON
 from workbench.commands import counts
 from workbench.commands.options import database, db_option, emit, json_option
-from workbench.commands.reading import reading, table
+from workbench.commands.reading import reading, table, upgrade
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def command(
 ) -> None:
     """Count findings that match QUERY, jobs, and what campaigns did."""
     text = " ".join(query)
-    _upgrade(db)
+    upgrade(database(db))
     if llm:
         if text or as_csv:
             raise WorkbenchError("LLM calls take no query and no --csv", "workbench stats --llm --campaign 3 --by outcome, or --json")
@@ -128,15 +127,6 @@ def _llm(db: str | None, by: tuple[str, ...], campaign: int | None, *, as_json: 
 
 def _shown(value: JSON) -> str:
     return "–" if value is None else f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
-
-
-def _upgrade(db: str | None) -> None:
-    """Bring the store of an older workbench up to date; what only reads it asks for this."""
-    from store import open_store
-
-    path = database(db)
-    if path.exists() and path.stat().st_size and os.access(path, os.W_OK):
-        open_store(path).close()
 
 
 def _numbers(counters: JSON) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
 import click
 
 from workbench.commands.options import database, db_option
+from workbench.commands.reading import upgrade
 from workbench.errors import WorkbenchError
 
 
@@ -30,6 +32,8 @@ def command(query: tuple[str, ...], *, serve: bool, port: int, db: str | None) -
 
     if not path.exists():
         open_store(path).close()
+    with contextlib.suppress(WorkbenchError):  # the screen says what is wrong with a store
+        upgrade(path)
     if serve:
         from workbench.triage.served import serve as serve_it
 

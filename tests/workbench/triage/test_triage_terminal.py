@@ -8,6 +8,7 @@ import pty
 import re
 import select
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -123,6 +124,18 @@ def test_a_storm_of_sizes_leaves_the_app_answering(triage: Terminal):
     triage.shows("39 ○ new")
     triage.press("q")
     assert triage.ends() == 0
+
+
+def test_a_store_of_an_older_workbench_is_brought_up_to_date(db: Path, tmp_path: Path):
+    with sqlite3.connect(db) as raw:
+        raw.execute("DROP INDEX finding_symptoms_finding")
+        raw.execute("DELETE FROM _sqlite_migrations WHERE name = '0004_symptoms_by_finding'")
+    raw.close()
+    terminal = Terminal(["--db", str(db), "triage"], tmp_path)
+    terminal.shows("import torch")
+    terminal.press("q")
+    assert terminal.ends() == 0
+    terminal.close()
 
 
 def test_it_ends_with_its_terminal(triage: Terminal):
