@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -65,7 +65,13 @@ def ids(c: sqlite3.Connection, text: str, *, order: str = "-id", limit: int | No
     """Ids of the findings that match, in order; of equals the newest first."""
     terms = parse(text)
     where, params = _where(terms)
-    sql = f"SELECT id FROM {_source(terms)} WHERE {where} ORDER BY {_order(order, terms)} LIMIT ? OFFSET ?"
+    if order.removeprefix("-") == "id" and _only_words(terms):
+        # the index of words by itself: a word of most findings takes a quarter of the time
+        live = "rowid NOT IN (SELECT id FROM findings WHERE deleted IS NOT NULL)"
+        where, params = f"findings_fts MATCH ? AND {live}", [search.match(_words(terms))]
+        sql = f"SELECT rowid AS id FROM findings_fts WHERE {where} ORDER BY rowid {_direction(order)} LIMIT ? OFFSET ?"
+    else:
+        sql = f"SELECT id FROM {_source(terms)} WHERE {where} ORDER BY {_order(order, terms)} LIMIT ? OFFSET ?"
     # as one text: 100,000 ids in a third of the time that rows take, and other threads run meanwhile
     every = c.execute(f"SELECT json_group_array(id) FROM ({sql})", [*params, -1 if limit is None else limit, offset])
     found: list[int] = json.loads(every.fetchone()[0])
@@ -105,8 +111,21 @@ def _source(terms: Iterable[Term]) -> str:
     return "findings INDEXED BY findings_live" if listed and plain else "findings"
 
 
+def _only_words(terms: Sequence[Term]) -> bool:
+    return bool(terms) and all(term.key == "text" and not term.negated for term in terms)
+
+
+def _words(terms: Iterable[Term]) -> list[tuple[str, bool]]:
+    """Free text that is searched for: what, and whether it is a whole word."""
+    return [(v.text, not v.prefix) for t in terms if t.key == "text" and not t.negated for v in t.values if isinstance(v, Word)]
+
+
+def _direction(order: str) -> str:
+    return "DESC" if order.startswith("-") else "ASC"
+
+
 def _order(order: str, terms: Iterable[Term]) -> str:
-    name, direction = order.removeprefix("-"), "DESC" if order.startswith("-") else "ASC"
+    name, direction = order.removeprefix("-"), _direction(order)
     if name not in ORDERS:
         raise WorkbenchError(f"findings have no order by {name!r}", f"orders: {', '.join(ORDERS)}; - in front for descending")
     column = ORDERS[name]
@@ -121,7 +140,7 @@ def _where(terms: Iterable[Term], now: datetime | None = None) -> Condition:
     """One condition for all terms. Free text of several terms is one search."""
     terms = list(terms)
     now = now or datetime.now(UTC)
-    wanted = [(v.text, not v.prefix) for t in terms if t.key == "text" and not t.negated for v in t.values if isinstance(v, Word)]
+    wanted = _words(terms)
     parts: list[Condition] = [_text(wanted)] if wanted else []
     for term in terms:
         if term.key == "text" and not term.negated:
