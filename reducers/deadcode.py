@@ -5,10 +5,10 @@ inputs that feed them. What may have an effect (in-place calls, random draws, ap
 from __future__ import annotations
 
 import ast
-import copy
 from collections import Counter, defaultdict
 
 from reducers.names import SCOPES, own_nodes
+from reducers.nodes import copied, walk
 from reducers.tree import HARNESS, bound_by, function, is_docstring
 
 EFFECTS = frozenset(
@@ -28,7 +28,7 @@ EFFECTS = frozenset(
 
 def tidy(tree: ast.Module) -> ast.Module:
     """A copy without dead code; the same text when there is none."""
-    work = copy.deepcopy(tree)
+    work = copied(tree)
     for _ in range(20):
         before = ast.dump(work)
         _Scopes().visit(work)
@@ -41,7 +41,7 @@ def tidy(tree: ast.Module) -> ast.Module:
 
 def pure(node: ast.AST, harmless: frozenset[str] = frozenset()) -> bool:
     """Whether evaluating an expression only gives a value. ``harmless``: functions of the program known to be pure."""
-    for n in ast.walk(node):
+    for n in walk(node):
         if isinstance(n, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
             return False
         if isinstance(n, ast.Call) and not _pure_call(n, harmless):
@@ -107,7 +107,7 @@ def _captured(scope: ast.AST) -> set[str]:
 def _loads(*nodes: ast.AST | None) -> set[str]:
     found: set[str] = set()
     for node in nodes:
-        for n in ast.walk(node) if node is not None else ():
+        for n in walk(node) if node is not None else ():
             if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store):
                 found.add(n.id)
             elif isinstance(n, ast.Global | ast.Nonlocal):
@@ -116,7 +116,7 @@ def _loads(*nodes: ast.AST | None) -> set[str]:
 
 
 def _stored(*targets: ast.AST) -> set[str]:
-    return {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for t in targets for n in walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _block(body: list[ast.stmt], live: set[str], always: set[str]) -> tuple[list[ast.stmt], set[str]]:
@@ -220,7 +220,7 @@ def _parameters(tree: ast.Module) -> None:
     fn, maker = function(tree, "fn"), function(tree, "get_inputs")
     if fn is not None and maker is not None and function(tree, "drive") is None:
         made = returned_list(maker)
-        used_elsewhere = any(isinstance(n, ast.Name) and n.id == "fn" for n in ast.walk(tree))
+        used_elsewhere = any(isinstance(n, ast.Name) and n.id == "fn" for n in walk(tree))
         if made is not None and len(made.elts) == len(fn.args.args) and not used_elsewhere and not _variadic(fn):
             unused = _unread(fn)
             made.elts = [e for i, e in enumerate(made.elts) if i not in unused]
@@ -230,11 +230,11 @@ def _parameters(tree: ast.Module) -> None:
 
 def _helper_parameters(tree: ast.Module) -> None:
     """Parameters of helpers that are only ever called by name with plain positional arguments."""
-    methods = {id(m) for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for m in c.body}
+    methods = {id(m) for c in walk(tree) if isinstance(c, ast.ClassDef) for m in c.body}
     helpers: dict[str, list[ast.FunctionDef]] = defaultdict(list)
     uses: Counter[str] = Counter()
     calls: dict[str, list[ast.Call]] = defaultdict(list)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name):
             uses[node.id] += 1
         elif isinstance(node, ast.FunctionDef) and id(node) not in methods:
@@ -257,7 +257,7 @@ def _starred(call: ast.Call) -> bool:
 
 
 def _unread(node: ast.FunctionDef) -> set[int]:
-    names = {n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name)}
+    names = {n.id for s in node.body for n in walk(s) if isinstance(n, ast.Name)}
     return {i for i, a in enumerate(node.args.args) if a.arg not in names}
 
 

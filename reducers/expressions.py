@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from reducers.nodes import walk
 from reducers.tree import Edit, Ref, numbers, parents, weight
 
 MAKERS = frozenset("tensor randn rand ones zeros full arange randint empty eye linspace randperm as_tensor Parameter".split())  # noqa: SIM905
@@ -37,7 +38,7 @@ def hoists(tree: ast.Module) -> list[Edit]:
 
 def _operations(tree: ast.Module) -> Iterator[ast.expr]:
     above = parents(tree)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(
             node,
             ast.Call
@@ -123,7 +124,7 @@ def arguments(tree: ast.Module) -> list[Edit]:
     """Keyword arguments, last positional ones, the leading dimension of inputs, decorators, base classes, ``with`` items."""
     number, above = numbers(tree), parents(tree)
     edits: list[Edit] = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Call):
             edits += [Edit.of(number[id(k)], None, weight(k)) for k in node.keywords if k.arg is not None]
             method = isinstance(node.func, ast.Attribute) and not _is_namespace(node.func.value)
@@ -144,7 +145,7 @@ def _ranks(tree: ast.Module, number: dict[int, int]) -> list[Edit]:
     maker = next((f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == "get_inputs"), None)
     leading = [
         node.args[0]
-        for node in (ast.walk(maker) if maker is not None else ())
+        for node in (walk(maker) if maker is not None else ())
         if isinstance(node, ast.Call) and _name(node.func) in SHAPED and len(node.args) > 1
     ]
     together = [Edit(tuple((number[id(a)], None) for a in leading))] if len(leading) > 1 else []
@@ -154,9 +155,9 @@ def _ranks(tree: ast.Module, number: dict[int, int]) -> list[Edit]:
 def constants(tree: ast.Module) -> list[Edit]:
     """Numbers outside ``get_inputs`` made plain: floats to 1.0, 2.0 or a round value, integers towards 0, strings left alone."""
     number = numbers(tree)
-    skip = {id(n) for m in tree.body if isinstance(m, ast.FunctionDef) and m.name == "get_inputs" for n in ast.walk(m)}
+    skip = {id(n) for m in tree.body if isinstance(m, ast.FunctionDef) and m.name == "get_inputs" for n in walk(m)}
     edits = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Constant) and id(node) not in skip:
             edits += [Edit.of(number[id(node)], ast.Constant(v)) for v in plainer(node.value)]
     return edits

@@ -5,11 +5,11 @@ straight-line code; where order or identity matters the oracle says so.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 from itertools import pairwise
 
 from reducers.names import arguments, own_nodes
+from reducers.nodes import all_copied, copied, walk
 from reducers.tree import HARNESS, Edit, Ref, numbers, parents, weight
 
 WIDTH = 110
@@ -20,14 +20,14 @@ def names(tree: ast.Module) -> list[Edit]:
     """Names bound once from an expression and read once put where they are read; names that only stand for another name, everywhere."""
     number, above = numbers(tree), parents(tree)
     edits: list[Edit] = []
-    for scope in ast.walk(tree):
+    for scope in walk(tree):
         if isinstance(scope, ast.Module | ast.FunctionDef):
             edits += _scope_names(scope, number, above)
     return edits
 
 
 def _scope_names(scope: ast.Module | ast.FunctionDef, number: dict[int, int], above: dict[int, ast.AST]) -> Iterator[Edit]:
-    everything = [n for n in ast.walk(scope) if isinstance(n, ast.Name)]
+    everything = [n for n in walk(scope) if isinstance(n, ast.Name)]
     for statement in [n for n in own_nodes(scope) if isinstance(n, ast.Assign)]:
         target = statement.targets[0]
         if len(statement.targets) != 1 or not isinstance(target, ast.Name) or target.id in HARNESS:
@@ -44,7 +44,7 @@ def _scope_names(scope: ast.Module | ast.FunctionDef, number: dict[int, int], ab
             or (len(loads) == 1 and len(ast.unparse(value)) <= WIDTH and _modes(statement, above) == _modes(loads[0], above))
         ):
             where = number[id(value)]
-            uses = [(number[id(load)], Ref(where) if len(loads) == 1 else copy.deepcopy(value)) for load in loads]
+            uses = [(number[id(load)], Ref(where) if len(loads) == 1 else copied(value)) for load in loads]
             yield Edit(((number[id(statement)], None), *uses), 2)
 
 
@@ -60,20 +60,20 @@ def _modes(node: ast.AST, above: dict[int, ast.AST]) -> list[int]:
 
 
 def _declared(scope: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Global | ast.Nonlocal) and name in n.names for n in ast.walk(scope))
+    return any(isinstance(n, ast.Global | ast.Nonlocal) and name in n.names for n in walk(scope))
 
 
 def helpers(tree: ast.Module) -> list[Edit]:
     """Calls of functions that are one ``return`` (lambdas bound to a name too), replaced by what they return."""
     number = numbers(tree)
-    single = {f.name: (f, value) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and (value := _single_value(f)) is not None}
+    single = {f.name: (f, value) for f in walk(tree) if isinstance(f, ast.FunctionDef) and (value := _single_value(f)) is not None}
     edits = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in single:
             function, value = single[node.func.id]
             bound = _arguments(function, node)
-            if bound is not None and not any(n is node for n in ast.walk(function)):
-                edits.append(Edit.of(number[id(node)], _Substitute(bound).visit(copy.deepcopy(value)), weight(value)))
+            if bound is not None and not any(n is node for n in walk(function)):
+                edits.append(Edit.of(number[id(node)], _Substitute(bound).visit(copied(value)), weight(value)))
     return edits
 
 
@@ -90,7 +90,7 @@ class _Substitute(ast.NodeTransformer):
         self.bound = bound
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.bound[node.id]) if node.id in self.bound and isinstance(node.ctx, ast.Load) else node
+        return copied(self.bound[node.id]) if node.id in self.bound and isinstance(node.ctx, ast.Load) else node
 
 
 def _arguments(function: ast.FunctionDef, call: ast.Call) -> dict[str, ast.expr] | None:
@@ -118,16 +118,16 @@ def _arguments(function: ast.FunctionDef, call: ast.Call) -> dict[str, ast.expr]
 def spliced(tree: ast.Module) -> list[Edit]:
     """Statements ``x = helper(...)``, ``return helper(...)``, ``helper(...)`` replaced by the helper's body, its names made fresh."""
     number, above = numbers(tree), parents(tree)
-    bodies = {f.name: f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and _is_spliceable(f)}
+    bodies = {f.name: f for f in walk(tree) if isinstance(f, ast.FunctionDef) and _is_spliceable(f)}
     edits = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         call = node.value if isinstance(node, ast.Assign | ast.Return | ast.Expr) else None
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in bodies):
             continue
         helper = bodies[call.func.id]
         bound = _arguments(helper, call)
         scope = _scope_of(node, above)
-        if bound is None or scope is helper or any(n is node for n in ast.walk(helper)):
+        if bound is None or scope is helper or any(n is node for n in walk(helper)):
             continue
         assert isinstance(node, ast.Assign | ast.Return | ast.Expr)
         edits.append(Edit.of(number[id(node)], tuple(_spliced(node, helper, bound, scope)), weight(helper)))
@@ -151,14 +151,14 @@ def _scope_of(node: ast.AST, above: dict[int, ast.AST]) -> ast.AST:
 def _spliced(
     node: ast.Assign | ast.Return | ast.Expr, helper: ast.FunctionDef, bound: dict[str, ast.expr], scope: ast.AST
 ) -> Iterator[ast.stmt]:
-    taken = {n.id for n in ast.walk(scope) if isinstance(n, ast.Name)}
+    taken = {n.id for n in walk(scope) if isinstance(n, ast.Name)}
     own = {n.id for n in own_nodes(helper) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     own |= {n.name for n in own_nodes(helper) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     renamed = {name: _fresh(name, taken) for name in sorted(own | set(bound)) if name in taken}
-    body = copy.deepcopy(helper.body)
+    body = all_copied(helper.body)
     rename = Renamer(renamed)
     for name, value in bound.items():
-        yield ast.Assign([ast.Name(renamed.get(name, name), ast.Store())], copy.deepcopy(value), lineno=0)
+        yield ast.Assign([ast.Name(renamed.get(name, name), ast.Store())], copied(value), lineno=0)
     for statement in body:
         changed = rename.visit(statement)
         if not isinstance(changed, ast.Return):
@@ -166,7 +166,7 @@ def _spliced(
             continue
         value = changed.value or ast.Constant(None)
         if isinstance(node, ast.Assign):
-            yield ast.Assign(copy.deepcopy(node.targets), value, lineno=0)
+            yield ast.Assign(all_copied(node.targets), value, lineno=0)
         else:
             yield ast.Return(value) if isinstance(node, ast.Return) else ast.Expr(value)
 
@@ -214,7 +214,7 @@ def unpacked(tree: ast.Module) -> list[Edit]:
     """``a, b = x, y`` as two statements."""
     number = numbers(tree)
     edits = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target, value = node.targets[0], node.value
             if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List) and len(target.elts) == len(value.elts):
@@ -227,14 +227,14 @@ def returned_inside(tree: ast.Module) -> list[Edit]:
     """``with m: y = f(x)`` before ``return y`` as ``with m: return f(x)``."""
     number = numbers(tree)
     edits = []
-    for scope in ast.walk(tree):
+    for scope in walk(tree):
         block = getattr(scope, "body", None)
         for before, after in pairwise(block) if isinstance(block, list) else ():
             if not (isinstance(before, ast.With) and isinstance(after, ast.Return) and isinstance(after.value, ast.Name)):
                 continue
             last = before.body[-1]
             if isinstance(last, ast.Assign) and [ast.unparse(t) for t in last.targets] == [after.value.id]:
-                made = ast.Return(copy.deepcopy(last.value))
+                made = ast.Return(copied(last.value))
                 edits.append(Edit(((number[id(last)], made), (number[id(after)], None)), 2))
     return edits
 
@@ -254,9 +254,9 @@ def harness(tree: ast.Module) -> list[Edit]:
             edits.append(Edit.of(number[id(statement)], made))
         elif isinstance(value, ast.Name):
             home = [f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == value.id]
-            uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == value.id]
+            uses = [n for n in walk(tree) if isinstance(n, ast.Name) and n.id == value.id]
             if len(home) == 1:
-                renamed = Renamer({value.id: name}).visit(copy.deepcopy(home[0]))
+                renamed = Renamer({value.id: name}).visit(copied(home[0]))
                 others = tuple((number[id(n)], ast.Name(name, n.ctx)) for n in uses if n is not value)
                 edits.append(Edit(((number[id(statement)], None), (number[id(home[0])], renamed), *others)))
     return edits

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -11,6 +10,7 @@ from reducers.deadcode import returned_list
 from reducers.expressions import plainer
 from reducers.inline import Renamer
 from reducers.makers import filled, shape_of
+from reducers.nodes import all_copied, copied, walk
 from reducers.shapes import Shapes, is_size, makers
 from reducers.tree import Edit, Ref, function, numbers
 
@@ -26,7 +26,7 @@ def sizes(tree: ast.Module) -> list[Edit]:
     shapes = Shapes(tree)
     own = shapes.free
     inside = {id(n) for n in own} | shapes.bound
-    other = [n for n in ast.walk(tree) if is_size(n) and id(n) not in inside]
+    other = [n for n in walk(tree) if is_size(n) and id(n) not in inside]
     groups: dict[int, list[ast.Constant]] = defaultdict(list)
     for node in own:
         assert isinstance(node.value, int | float)
@@ -66,7 +66,7 @@ def columns(tree: ast.Module) -> list[Edit]:
     number = numbers(tree)
     edits = []
     for maker in makers(tree):
-        for node in ast.walk(maker):
+        for node in walk(maker):
             if isinstance(node, ast.List) and len(node.elts) == 1 and isinstance(node.elts[0], ast.List):
                 edits.append(Edit.of(number[id(node)], Ref(number[id(node.elts[0])]), 2))
             if isinstance(node, ast.List) and len(node.elts) > 1 and all(isinstance(r, ast.List) for r in node.elts):
@@ -81,9 +81,9 @@ def values(tree: ast.Module) -> list[Edit]:
     number = numbers(tree)
     edits = []
     for maker in makers(tree):
-        for call in ast.walk(maker):
+        for call in walk(maker):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("tensor", "full"):
-                for node in ast.walk(call):
+                for node in walk(call):
                     if isinstance(node, ast.Constant):
                         edits += [Edit.of(number[id(node)], ast.Constant(v)) for v in plainer(node.value)]
     return edits
@@ -99,7 +99,7 @@ def fills(tree: ast.Module) -> list[Edit]:
     edits: list[Edit] = []
     together: dict[str, list[tuple[int, ast.expr]]] = defaultdict(list)
     for maker in makers(tree):
-        for node in ast.walk(maker):
+        for node in walk(maker):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in RANDOM and node.args):
                 continue
             for name, made in _filled(node):
@@ -122,7 +122,7 @@ def _filled(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     count = size[0]
     if len(size) == 1 and isinstance(count, ast.Constant) and type(count.value) is int and not isinstance(value, bool):
         end = float(count.value) if isinstance(value, float) and not node.keywords else count.value
-        yield "arange", ast.Call(_torch(node, "arange"), [ast.Constant(end)], copy.deepcopy(node.keywords))
+        yield "arange", ast.Call(_torch(node, "arange"), [ast.Constant(end)], all_copied(node.keywords))
     for name in ("zeros", "ones"):
         made = filled(node, name, shape, value)
         if made is not None:
@@ -141,21 +141,21 @@ def _size_and_sample(node: ast.Call) -> tuple[list[ast.expr], ast.expr]:
     if name in ("full", "randint"):
         size = node.args[0] if name == "full" else last
         sample = last if name == "full" else ast.Constant(1)
-        return (copy.deepcopy(size.elts) if isinstance(size, ast.Tuple | ast.List) else []), sample
+        return (all_copied(size.elts) if isinstance(size, ast.Tuple | ast.List) else []), sample
     if name == "randperm":
-        return copy.deepcopy(node.args), ast.Constant(1)
+        return all_copied(node.args), ast.Constant(1)
     if len(node.args) == 1 and isinstance(last, ast.Tuple | ast.List):
-        return copy.deepcopy(last.elts), one
-    return ([] if any(isinstance(a, ast.Starred) for a in node.args) else copy.deepcopy(node.args)), one
+        return all_copied(last.elts), one
+    return ([] if any(isinstance(a, ast.Starred) for a in node.args) else all_copied(node.args)), one
 
 
 def _torch(node: ast.Call, name: str) -> ast.Attribute:
     assert isinstance(node.func, ast.Attribute)
-    return ast.Attribute(copy.deepcopy(node.func.value), name, ast.Load())
+    return ast.Attribute(copied(node.func.value), name, ast.Load())
 
 
 def _renamed(node: ast.Call, name: str, args: list[ast.expr]) -> ast.Call:
-    return ast.Call(_torch(node, name), copy.deepcopy(args), copy.deepcopy(node.keywords))
+    return ast.Call(_torch(node, name), all_copied(args), all_copied(node.keywords))
 
 
 def unread(tree: ast.Module) -> list[Edit]:
@@ -165,7 +165,7 @@ def unread(tree: ast.Module) -> list[Edit]:
     if fn is None or made is None or len(made.elts) != len(fn.args.args):
         return []
     number = numbers(tree)
-    read = {n.id for s in fn.body for n in ast.walk(s) if isinstance(n, ast.Name)}
+    read = {n.id for s in fn.body for n in walk(s) if isinstance(n, ast.Name)}
     pairs = zip(fn.args.args, made.elts, strict=True)
     return [Edit(((number[id(a)], None), (number[id(e)], None)), 2) for a, e in pairs if a.arg not in read and len(made.elts) > 1]
 
@@ -179,7 +179,7 @@ def merges(tree: ast.Module) -> list[Edit]:
     edits = []
     for j, later in enumerate(fn.args.args):
         for earlier in fn.args.args[:j]:
-            body = [Renamer({later.arg: earlier.arg}).visit(copy.deepcopy(s)) for s in fn.body]
-            if any(isinstance(n, ast.Name) and n.id == later.arg for s in fn.body for n in ast.walk(s)):
+            body = [Renamer({later.arg: earlier.arg}).visit(copied(s)) for s in fn.body]
+            if any(isinstance(n, ast.Name) and n.id == later.arg for s in fn.body for n in walk(s)):
                 edits.append(Edit(tuple((number[id(old)], new) for old, new in zip(fn.body, body, strict=True))))
     return edits

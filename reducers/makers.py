@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import copy
 
+from reducers.nodes import all_copied, copied
 from reducers.tree import function
 
 MAKERS = ("get_inputs", "get_init_inputs")
@@ -14,7 +14,7 @@ FEWEST = 3
 
 def plain(tree: ast.Module) -> ast.Module:
     """A copy whose inputs are made in the plainest way that gives the same values and dtype."""
-    work = copy.deepcopy(tree)
+    work = copied(tree)
     for name in MAKERS:
         maker = function(work, name)
         if maker is not None:
@@ -55,7 +55,7 @@ def filled(node: ast.Call, name: str, size: ast.expr, value: object) -> ast.Call
     if not any(k.arg == "dtype" for k in keywords) and not isinstance(value, float):
         dtype = "bool" if isinstance(value, bool) else "int64"
         keywords.append(ast.keyword("dtype", ast.Attribute(ast.Name("torch", ast.Load()), dtype, ast.Load())))
-    return ast.Call(ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load()), copy.deepcopy(size.elts), keywords)
+    return ast.Call(ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load()), all_copied(size.elts), keywords)
 
 
 def shape_of(node: ast.expr) -> tuple[list[int], list[ast.expr]]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 import ast
 import builtins
 
+from reducers.nodes import children, walk
+
 BUILTIN = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__builtins__", "__class__"}
 
 Scope = (
@@ -56,7 +58,7 @@ def bindings(scope: ast.AST) -> set[str]:
 
 def globals_written(tree: ast.AST) -> set[str]:
     """Names that some function declares global; binding them there defines them for everybody."""
-    return {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    return {name for node in walk(tree) if isinstance(node, ast.Global) for name in node.names}
 
 
 def arguments(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
@@ -74,16 +76,16 @@ def own_nodes(scope: ast.AST) -> list[ast.AST]:
     elif isinstance(scope, ast.ClassDef):
         waiting = list(scope.body)
     elif isinstance(scope, COMPREHENSIONS):
-        waiting = list(ast.iter_child_nodes(scope))
+        waiting = list(children(scope))
     while waiting:
         node = waiting.pop()
         found.append(node)
         if isinstance(node, SCOPES):
             waiting += outer_parts(node)
             if isinstance(node, COMPREHENSIONS):
-                waiting += [n for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
+                waiting += [n for n in walk(node) if isinstance(n, ast.NamedExpr)]
         else:
-            waiting += ast.iter_child_nodes(node)
+            waiting += children(node)
     return found
 
 
@@ -117,7 +119,7 @@ class _Checker:
     def _statements(self, body: list[ast.stmt], own: set[str], seen: set[str], around: list[set[str]]) -> None:
         for statement in body:
             if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
-                seen |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+                seen |= {n.id for n in walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
             self._node(statement, own, seen, around)
 
     def _node(self, node: ast.AST, own: set[str], seen: set[str], around: list[set[str]]) -> None:
@@ -150,7 +152,7 @@ class _Checker:
             self._children(node, own, seen, around)
 
     def _children(self, node: ast.AST, own: set[str], seen: set[str], around: list[set[str]]) -> None:
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, ast.stmt):
                 self._statements([child], own, seen, around)
             else:
@@ -175,8 +177,8 @@ class _Checker:
             seen.add(node.name)
             self._statements(node.body, inner, {a.arg for a in arguments(node)}, [*around, own])
         else:
-            everything = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-            for child in ast.iter_child_nodes(node):
+            everything = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            for child in children(node):
                 self._children(child, set(), everything, [*around, own])
                 if isinstance(child, ast.Name):
                     self._node(child, set(), everything, [*around, own])

@@ -11,6 +11,7 @@ from reducers.deadcode import returned_list, tidy
 from reducers.inline import Renamer
 from reducers.makers import plain
 from reducers.names import BUILTIN, arguments, bindings
+from reducers.nodes import copied, walk
 from reducers.tree import HARNESS, bound_by, function
 from store.syntax import parse
 
@@ -45,7 +46,7 @@ def laid_out(source: str) -> str:
 
 def renamed(tree: ast.Module) -> ast.Module:
     """A copy under short names."""
-    work = copy.deepcopy(tree)
+    work = copied(tree)
     _rename(work)
     return work
 
@@ -97,14 +98,14 @@ def _list_inputs(tree: ast.Module) -> None:
 def _rename(tree: ast.Module) -> None:
     """Long or numbered names of locals, parameters, helpers and classes become letters; short ones stay."""
     taken = (
-        {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-        | {a.arg for a in ast.walk(tree) if isinstance(a, ast.arg)}
+        {n.id for n in walk(tree) if isinstance(n, ast.Name)}
+        | {a.arg for a in walk(tree) if isinstance(a, ast.arg)}
         | BUILTIN
         | HARNESS
     )
-    taken |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)} | {"torch", "nn", "F"}
-    taken |= {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-    keywords = {k.arg for k in ast.walk(tree) if isinstance(k, ast.keyword)}
+    taken |= {n.attr for n in walk(tree) if isinstance(n, ast.Attribute)} | {"torch", "nn", "F"}
+    taken |= {n.name for n in walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    keywords = {k.arg for k in walk(tree) if isinstance(k, ast.keyword)}
     fn = function(tree, "fn")
     parameters = {a.arg for a in fn.args.args if len(a.arg) > 1} if fn is not None else set()
     renamed: dict[str, str] = {}
@@ -126,17 +127,17 @@ def _is_clumsy(name: str) -> bool:
 
 def _renameable(tree: ast.Module) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Names that the program binds itself, in order, with the letters to choose from. Methods keep theirs."""
-    methods = {id(m) for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for m in c.body}
-    imported = {n for s in ast.walk(tree) if isinstance(s, ast.Import | ast.ImportFrom) for n in bound_by(s)}
-    for node in ast.walk(copy.copy(tree)):
+    methods = {id(m) for c in walk(tree) if isinstance(c, ast.ClassDef) for m in c.body}
+    imported = {n for s in walk(tree) if isinstance(s, ast.Import | ast.ImportFrom) for n in bound_by(s)}
+    for node in walk(copy.copy(tree)):
         if isinstance(node, ast.ClassDef):
             yield node.name, CLASSES
         elif isinstance(node, ast.FunctionDef | ast.Lambda):
             if isinstance(node, ast.FunctionDef) and id(node) not in methods:
                 yield node.name, FUNCTIONS
             own = [a.arg for a in arguments(node)]
-            inner = {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-            locals_ = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in bindings(node)]
+            inner = {n.name for n in walk(node) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+            locals_ = [n.id for n in walk(node) if isinstance(n, ast.Name) and n.id in bindings(node)]
             yield from ((name, LETTERS) for name in [*own, *locals_] if name not in inner | imported)
         elif isinstance(node, ast.Module):
             inner = {s.name for s in node.body if isinstance(s, ast.FunctionDef | ast.ClassDef)}

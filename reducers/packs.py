@@ -12,6 +12,7 @@ from itertools import accumulate
 
 from reducers.deadcode import returned_list
 from reducers.inline import Renamer
+from reducers.nodes import walk
 from reducers.tree import bound_by, function, show
 from store.syntax import parse
 
@@ -88,7 +89,7 @@ def _member(tree: ast.Module) -> int | None:
         return None
     if any(bound_by(s) & {"drive", "Model", "get_init_inputs"} for s in tree.body):
         return None
-    if any(isinstance(n, ast.Global) for n in ast.walk(tree)):
+    if any(isinstance(n, ast.Global) for n in walk(tree)):
         return None
     a = fn.args
     made = returned_list(maker)
@@ -101,6 +102,6 @@ def operations(source: str) -> int:
     """How many calls, operators and subscripts there are outside the makers of inputs."""
     tree = parse(source)
     makers = [f for name in ("get_inputs", "get_init_inputs") if (f := function(tree, name)) is not None]
-    inside = {id(n) for maker in makers for n in ast.walk(maker)}
+    inside = {id(n) for maker in makers for n in walk(maker)}
     kinds = ast.Call | ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript | ast.AugAssign
-    return sum(isinstance(n, kinds) and id(n) not in inside for n in ast.walk(tree))
+    return sum(isinstance(n, kinds) and id(n) not in inside for n in walk(tree))

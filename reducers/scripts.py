@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import ast
-import copy
 
+from reducers.nodes import all_copied, walk
 from reducers.tree import show
 from store.syntax import parse
 
@@ -28,7 +28,7 @@ def _flat(tree: ast.Module) -> ast.Module:
     """``if __name__ == "__main__":`` unwrapped, asserts and prints of no value dropped."""
     body: list[ast.stmt] = []
     for statement in tree.body:
-        main = isinstance(statement, ast.If) and any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(statement.test))
+        main = isinstance(statement, ast.If) and any(isinstance(n, ast.Name) and n.id == "__name__" for n in walk(statement.test))
         body += statement.body if main and isinstance(statement, ast.If) else [statement]
     return ast.Module([s for s in body if not isinstance(s, ast.Assert)], [])
 
@@ -95,15 +95,15 @@ def _is_definition(statement: ast.stmt) -> bool:
 
 
 def _calls(statement: ast.AST, compiled: set[str]) -> list[ast.Call]:
-    return [n for n in ast.walk(statement) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in compiled]
+    return [n for n in walk(statement) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in compiled]
 
 
 def _single(tree: ast.Module, place: int, compiled: set[str]) -> str | None:
     call = _calls(tree.body[place], compiled)[0]
     if call.keywords or any(isinstance(a, ast.Starred) for a in call.args) or not isinstance(call.func, ast.Name):
         return None
-    before = copy.deepcopy(tree.body[:place])
-    maker = _function("get_inputs", [], [ast.Return(ast.List(copy.deepcopy(call.args), ast.Load()))])
+    before = all_copied(tree.body[:place])
+    maker = _function("get_inputs", [], [ast.Return(ast.List(all_copied(call.args), ast.Load()))])
     return show(ast.Module([*before, *_as_fn(call.func.id), maker], []))
 
 
@@ -114,14 +114,14 @@ def _driven(tree: ast.Module, places: list[int], compiled: set[str]) -> str | No
         return None
     name = names.pop()
     body: list[ast.stmt] = [ast.Assign([ast.Name("results", ast.Store())], ast.List([], ast.Load()), lineno=0)]
-    for statement in copy.deepcopy(tree.body[places[0] : places[-1] + 1]):
+    for statement in all_copied(tree.body[places[0] : places[-1] + 1]):
         for call in _calls(statement, compiled):
             call.func = ast.Name("f", ast.Load())
         body += _kept(statement)
     body.append(ast.Return(ast.Name("results", ast.Load())))
     drive = _function("drive", ["f", "inputs"], body)
     maker = _function("get_inputs", [], [ast.Return(ast.List([], ast.Load()))])
-    return show(ast.Module([*copy.deepcopy(tree.body[: places[0]]), *_as_fn(name), maker, drive], []))
+    return show(ast.Module([*all_copied(tree.body[: places[0]]), *_as_fn(name), maker, drive], []))
 
 
 def _kept(statement: ast.stmt) -> list[ast.stmt]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reducers.makers import MAKERS
+from reducers.nodes import children, walk
 from reducers.tree import Edit, function, numbers
 
 
@@ -25,7 +26,7 @@ class Shapes:
 
     def __init__(self, tree: ast.Module) -> None:
         self._number = numbers(tree)
-        self._lengths = [length for maker in makers(tree) for node in ast.walk(maker) if (length := _length(node)) is not None]
+        self._lengths = [length for maker in makers(tree) for node in walk(maker) if (length := _length(node)) is not None]
         self.bound = {id(length.node) for length in self._lengths}
         self.free = [n for maker in makers(tree) for n in _integers(maker) if id(n) not in self.bound]
 
@@ -97,7 +98,7 @@ def _integers(maker: ast.FunctionDef) -> Iterator[ast.Constant]:
             continue
         if isinstance(node, ast.Constant) and is_size(node):
             yield node
-        waiting += ast.iter_child_nodes(node)
+        waiting += children(node)
 
 
 def is_size(node: ast.AST) -> bool:

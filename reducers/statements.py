@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from reducers.nodes import walk
 from reducers.tree import Edit, Ref, apply, bound_by, numbers, parents, weight
 
 NEEDED = frozenset({"fn", "Model", "get_inputs"})
@@ -18,7 +19,7 @@ def deletions(tree: ast.Module) -> list[Edit]:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
-    for node in ast.walk(tree):
+    for node in walk(tree):
         for name in ("body", "orelse", "finalbody"):
             block = getattr(node, name, None)
             if isinstance(block, list):
@@ -28,7 +29,7 @@ def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
 def unassigned(tree: ast.Module) -> list[Edit]:
     """``y = f(x)`` as ``f(x)`` where nothing reads ``y``: the call is what matters."""
     number = numbers(tree)
-    read = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    read = {n.id for n in walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
     edits = []
     for node in _statements(tree):
         called = isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node not in tree.body
@@ -46,7 +47,7 @@ def _removable(statement: ast.stmt, tree: ast.Module) -> bool:
 
 
 def _last_of_function(statement: ast.Return, tree: ast.Module) -> bool:
-    return any(isinstance(n, ast.FunctionDef) and n.body and n.body[-1] is statement for n in ast.walk(tree))
+    return any(isinstance(n, ast.FunctionDef) and n.body and n.body[-1] is statement for n in walk(tree))
 
 
 def unwraps(tree: ast.Module) -> list[Edit]:
@@ -58,7 +59,7 @@ def unwraps(tree: ast.Module) -> list[Edit]:
         if block:
             edits.append(Edit.of(number[id(node)], (*before, *(Ref(number[id(s)]) for s in block)), weight(node)))
 
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.With | ast.While):
             swap(node, node.body)
         elif isinstance(node, ast.If):
@@ -88,7 +89,7 @@ def ternaries(tree: ast.Module) -> list[Edit]:
     """``if c: a = x`` ``else: a = y`` as ``a = x if c else y``; the same with ``return``."""
     number = numbers(tree)
     edits = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not (isinstance(node, ast.If) and len(node.body) == 1 and len(node.orelse) == 1):
             continue
         match node.body[0], node.orelse[0]:
@@ -106,7 +107,7 @@ def elements(tree: ast.Module) -> list[Edit]:
     number, above = numbers(tree), parents(tree)
     coupled = _coupled(tree, number)
     edits: list[Edit] = list(coupled[1])
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Tuple | ast.List | ast.Set) and not isinstance(getattr(node, "ctx", None), ast.Store):
             if isinstance(above.get(id(node)), ast.Subscript) or _is_inputs(node, above) or _is_row(node, above) or node is coupled[0]:
                 continue
@@ -124,7 +125,7 @@ def _coupled(tree: ast.Module, number: dict[int, int]) -> tuple[ast.AST | None, 
         return None, []
     tested = drive.args.args[0].arg
     edits: list[Edit] = []
-    for node in ast.walk(drive):
+    for node in walk(drive):
         if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)):
             continue
         target = node.targets[0]
@@ -140,7 +141,7 @@ def _coupled(tree: ast.Module, number: dict[int, int]) -> tuple[ast.AST | None, 
 
 def _last_display(tree: ast.Module, names: tuple[str, ...]) -> ast.Tuple | ast.List | None:
     """The tuple or list that the function of one of these names ends in returning."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name in names and node.body and isinstance(node.body[-1], ast.Return):
             value = node.body[-1].value
             return value if isinstance(value, ast.Tuple | ast.List) else None
@@ -168,7 +169,7 @@ def _without_item(node: ast.Dict, index: int, number: dict[int, int]) -> Edit:
 def returned(tree: ast.Module, kept: frozenset[int]) -> ast.Module | None:
     """The program whose callable returns only these elements of its last ``return a, b, c``; None when it does not end so."""
     number = numbers(tree)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name in ("fn", "forward") and node.body and isinstance(node.body[-1], ast.Return):
             value = node.body[-1].value
             if not isinstance(value, ast.Tuple | ast.List) or not kept or max(kept) >= len(value.elts):

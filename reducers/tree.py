@@ -5,10 +5,10 @@ that any subset of a pass's edits gives a candidate.
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from reducers.nodes import children, copied, preorder, walk
 from store.syntax import parse
 
 HARNESS = frozenset({"fn", "Model", "get_inputs", "get_init_inputs", "drive"})
@@ -49,13 +49,6 @@ def show(tree: ast.Module) -> str:
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
-def preorder(tree: ast.AST) -> Iterator[ast.AST]:
-    """Nodes, parents first, in source order; the order of their numbers."""
-    yield tree
-    for child in ast.iter_child_nodes(tree):
-        yield from preorder(child)
-
-
 def numbers(tree: ast.AST) -> dict[int, int]:
     """id(node) to number. Contexts (``ast.Load`` ...) are shared between nodes and never edited."""
     return {id(node): number for number, node in enumerate(preorder(tree))}
@@ -63,12 +56,12 @@ def numbers(tree: ast.AST) -> dict[int, int]:
 
 def parents(tree: ast.AST) -> dict[int, ast.AST]:
     """id(node) to its parent."""
-    return {id(child): node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    return {id(child): node for node in walk(tree) for child in children(node)}
 
 
 def weight(node: ast.AST) -> int:
     """How many nodes there are below and at a node."""
-    return sum(1 for n in ast.walk(node) if not isinstance(n, ast.expr_context))
+    return sum(1 for n in walk(node) if not isinstance(n, ast.expr_context))
 
 
 def apply(tree: ast.Module, edits: Iterable[Edit]) -> ast.Module | None:
@@ -77,7 +70,7 @@ def apply(tree: ast.Module, edits: Iterable[Edit]) -> ast.Module | None:
     for edit in edits:
         for number, replacement in edit.changes:
             changes.setdefault(number, replacement)
-    fresh = copy.deepcopy(tree)
+    fresh = copied(tree)
     try:
         changed = _Applier(fresh, changes).visit(fresh)
         assert isinstance(changed, ast.Module)
@@ -115,7 +108,7 @@ class _Applier(ast.NodeTransformer):
     def _one(self, part: Ref | ast.AST | None) -> ast.AST | list[ast.AST] | None:
         if part is None:
             return None
-        return self.visit(self.nodes[part.number]) if isinstance(part, Ref) else copy.deepcopy(part)
+        return self.visit(self.nodes[part.number]) if isinstance(part, Ref) else copied(part)
 
     def _several(self, part: Ref | ast.AST) -> list[ast.AST]:
         made = self._one(part)
@@ -142,7 +135,7 @@ def statements(source: str) -> int:
     tree = parse(source)
     counted: dict[int, ast.stmt] = {}
     for root in reachable(tree):
-        for node in ast.walk(root):
+        for node in walk(root):
             if (
                 isinstance(node, ast.stmt)
                 and not is_docstring(node)
@@ -167,7 +160,7 @@ def reachable(tree: ast.Module) -> list[ast.stmt]:
         if home is None or id(home) in found:
             continue
         found[id(home)] = home
-        waiting += [n.id for n in ast.walk(home) if isinstance(n, ast.Name) and n.id != "get_inputs"]
+        waiting += [n.id for n in walk(home) if isinstance(n, ast.Name) and n.id != "get_inputs"]
     return [s for s in tree.body if id(s) in found]
 
 
@@ -177,7 +170,7 @@ def bound_by(statement: ast.stmt) -> set[str]:
         return {statement.name}
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {(a.asname or a.name).split(".")[0] for a in statement.names}
-    return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def is_docstring(node: ast.AST) -> bool:

@@ -99,6 +99,7 @@ def test_the_guilty_graph_of_several_is_named_and_the_pasted_line_shows_it(pool:
     assert pasted("TORCH_COMPILE_OVERRIDE_BACKENDS='1:eager'", text, tmp_path) == 0
 
 
+@pytest.mark.quality
 def test_at_stage_aot_the_graph_alone_is_named(pool: Pool, tmp_path: Path):
     program, verdict = judged(pool, ALIASED)
     assert verdict.stage is Stage.AOT

@@ -108,10 +108,8 @@ class TestWithTorch:
         assert one.program == two.program
         assert one.ended == two.ended == "budget"
 
-    @pytest.mark.parametrize(
-        "script",
-        [pytest.param(SCRIPT, id="called at the top level"), pytest.param(HIDDEN, id="called inside a function", marks=pytest.mark.quality)],
-    )
+    @pytest.mark.quality
+    @pytest.mark.parametrize("script", [pytest.param(SCRIPT, id="called at the top level"), pytest.param(HIDDEN, id="called inside a function")])
     def test_a_script_goes_in_and_harness_form_comes_out(self, pool, script):
         reduced = Reducer(pool).run(parse_program(script, "script.py"))
         assert reduced.before.calls

@@ -53,6 +53,7 @@ def test_a_spawned_child_gives_the_same_results_as_a_forked_one(spawning: Pool, 
     assert spawned.document["leaves"] == forked.document["leaves"]
 
 
+@pytest.mark.quality
 def test_a_spawned_child_that_hangs_or_leaves_costs_its_own_run(spawning: Pool) -> None:
     hangs = Request("run", PROGRAM.format("os.fork(); time.sleep(1000)"), limits=Limits(seconds=15))
     assert spawning.run(hangs).status == "timeout"

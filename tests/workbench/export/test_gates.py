@@ -46,6 +46,7 @@ def gates(subject: Subject) -> dict[str, bool | None]:
     return {gate.name: gate.met for gate in run_gates(subject, jobs=2).gates}
 
 
+@pytest.mark.quality
 def test_a_program_that_agrees_fails_the_first_gate_and_the_rest_is_not_claimed(subject: Callable[..., Subject]):
     made = subject(AGREES, (Symptom.VALUE,), stage=Stage.AOT, configuration=Configuration(backend="aot_eager"))
     answers = gates(made)

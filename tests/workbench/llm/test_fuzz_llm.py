@@ -102,17 +102,17 @@ def test_campaign_with_an_llm_and_then_without_its_endpoint(tmp_path):
 
     def script(_):
         n = next(numbers)
-        if n > 5:
+        if n > 3:
             return error(429, f"You exceeded your current quota, {KEY}", code="insufficient_quota")
         return completion("Sorry.") if n % 3 == 2 else fenced(PROGRAM.format(n=n + 2))
 
     rules = ("--focus", "AM", "--no-reduce", "--seed", "3", "--jobs", "1")
     with serving(script) as server:
-        done = workbench(tmp_path, "fuzz", "--llm", "--tests", "6", "--json", *rules, url=server.url, WORKBENCH_LLM_PRICES="10,5,20")
+        done = workbench(tmp_path, "fuzz", "--llm", "--tests", "4", "--json", *rules, url=server.url, WORKBENCH_LLM_PRICES="10,5,20")
         assert done.returncode == 0, done.stderr
         assert {h["authorization"] for h in server.headers} == {f"Bearer {KEY}"}
     document = json.loads(done.stdout)
-    assert document["tests"] + document["inapplicable"] == 6
+    assert document["tests"] + document["inapplicable"] == 4
     asked = document["llm"]["tiny"]
     assert asked["judged"] >= 1
     told = json.loads(workbench(tmp_path, "stats", "--llm", "--json").stdout)
