@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
 import statistics
 import subprocess
@@ -169,6 +170,7 @@ async def test_two_writers_at_200_a_second_do_not_make_it_stutter(big: Path) -> 
     async with app.run_test(size=(140, 45)) as pilot:
         await came_true(lambda: app.findings.ids)
         before = len(app.findings.ids)
+        gc.freeze()  # as the app does in a terminal
         watcher = asyncio.create_task(gaps.watch())
         while any(w.poll() is None for w in writers):
             await pilot.press("j")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -153,6 +154,8 @@ class TriageApp(Exports):
         if event.text != self._query or event.order != self._order:
             return
         findings, stay = self.findings, self._shown == (event.text, event.order)
+        if self._shown is None and not self.is_headless:
+            gc.freeze()  # all that is made by now stays: a full collection, every few seconds, held up the keys for 0.1 s
         self._shown = (event.text, event.order)
         self._total = event.total
         findings.empty = self._empty_words(event.total)
