@@ -44,12 +44,17 @@ def finish(c: sqlite3.Connection, campaign_id: int, counters: Mapping[str, JSON]
     c.execute("UPDATE campaigns SET state = ?, finished = ?, updated = ? WHERE id = ?", (state, now, now, campaign_id))
 
 
+def silent(campaign: Campaign) -> bool:
+    """It has not been heard of for so long that its process must have died."""
+    return campaign.state not in ENDS and campaign.updated < times.now(-SILENT_SECONDS)
+
+
 def stop(c: sqlite3.Connection, campaign_id: int) -> bool:
     """Ask a running campaign to end, wherever it runs: it looks every second. False when it has ended already."""
     campaign = get(c, campaign_id)
     if campaign.state in ENDS:
         return False
-    if campaign.updated < times.now(-SILENT_SECONDS):
+    if silent(campaign):
         finish(c, campaign_id, None, "interrupted")
         return True
     c.execute("UPDATE campaigns SET state = 'stopping' WHERE id = ?", (campaign_id,))

@@ -47,6 +47,8 @@ def command(
             raise WorkbenchError("a campaign's rows take no query, no --by, and one form", "workbench stats --campaign 3 --csv, or --json")
         _campaign(db, campaign or 0, as_csv=as_csv, as_json=as_json)
         return
+    from store.campaigns import silent
+
     with reading(db) as store:
         tallies = {name: store.tally(name, text) for name in by or BY}
         found, buckets = store.count(text), len(store.tally("bucket", text))
@@ -64,7 +66,7 @@ def command(
     if jobs:
         table(["jobs", "number"], [[name, str(n)] for name, n in sorted(jobs.items())])
     if campaigns:
-        told = [[str(c.id), c.state, c.started[:16].replace("T", " "), _numbers(c.counters)] for c in campaigns]
+        told = [[str(c.id), "silent" if silent(c) else c.state, c.started[:16].replace("T", " "), _numbers(c.counters)] for c in campaigns]
         table(["campaign", "state", "started", "counters"], told, flexible=3)
 
 

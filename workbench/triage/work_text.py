@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
-from store import times
-from store.campaigns import SILENT_SECONDS
+from store.campaigns import silent
 from store.records import JSON
 from store.rows import Campaign, Job
 from workbench.triage.messages import WorkDetail
@@ -20,11 +19,6 @@ def spark(values: Sequence[float]) -> str:
     """One block a value, as high as its share of the largest; nothing for no values."""
     top = max(values, default=0.0)
     return "".join(BARS[round((len(BARS) - 1) * v / top)] if top else BARS[0] for v in values)
-
-
-def silent(campaign: Campaign) -> bool:
-    """It has not been heard of for so long that its process must have died."""
-    return campaign.state in ("running", "stopping") and campaign.updated < times.now(-SILENT_SECONDS)
 
 
 def campaign_cells(campaign: Campaign) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,17 @@ def test_stats_count_what_is_there(db: Path):
     assert sum(document["by"]["stage"].values()) == 40
     assert document["by"]["reduction"]["done"] == 1
     assert "state\tnew\t40" in run(db, "stats").stdout
+
+
+def test_stats_do_not_call_a_campaign_running_that_was_killed(db: Path):
+    with open_store(db) as store:
+        killed, alive = store.start_campaign({}), store.start_campaign({})
+    with sqlite3.connect(db) as raw:
+        raw.execute("UPDATE campaigns SET updated = '2026-01-01T00:00:00.000Z' WHERE id = ?", (killed,))
+    raw.close()
+    lines = run(db, "stats").stdout.splitlines()
+    assert any(line.startswith(f"{killed}\tsilent\t") for line in lines)
+    assert any(line.startswith(f"{alive}\trunning\t") for line in lines)
 
 
 def test_triage_without_a_terminal_names_the_commands_that_need_none(db: Path):
