@@ -169,6 +169,8 @@ def compile_trivial(archive: str | None = None) -> str:
         if archive is not None and not taken:
             _keep(archive)
     except Exception as error:  # eager and the backends above inductor still serve
+        with contextlib.suppress(OSError):
+            os.unlink(archive or "")  # the next start is not to stumble over it too
         return (str(error).strip().splitlines() or [type(error).__name__])[0]
     finally:
         torch._dynamo.reset()
