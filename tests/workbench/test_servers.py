@@ -226,7 +226,7 @@ def processes_in(root: Path) -> list[str]:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize(("limit", "value"), [("RUNS", 2), ("GROWTH_MB", -1)])
+@pytest.mark.parametrize(("limit", "value"), [("RUNS", 2), pytest.param("GROWTH_MB", -1, marks=pytest.mark.quality)])
 def test_a_server_is_replaced_before_it_grows(limit: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"workbench.servers.{limit}", value)
     with Pool() as pool:

@@ -68,6 +68,7 @@ def test_verdicts_come_out_of_spawned_children_too(spawning: Pool) -> None:
     assert found.compiles == 1
 
 
+@pytest.mark.quality
 def test_without_any_layer_a_spawned_child_still_ends_with_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """What macOS has to offer."""
     monkeypatch.setenv(spawn.VARIABLE, "spawn")

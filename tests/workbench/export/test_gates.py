@@ -55,6 +55,7 @@ def test_a_program_that_agrees_fails_the_first_gate_and_the_rest_is_not_claimed(
     assert answers["exits zero under TORCHDYNAMO_DISABLE=1"] is True
 
 
+@pytest.mark.quality
 def test_a_mismatch_below_the_stage_is_caught(subject: Callable[..., Subject]):
     made = subject(PLANTED, (Symptom.VALUE,), stage=Stage.AOT, configuration=Configuration(backend="aot_eager"))
     assert gates(made)["exits zero with backend eager"] is False
