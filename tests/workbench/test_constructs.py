@@ -247,3 +247,40 @@ def test_a_second_derivative_that_aot_refuses_is_loud_at_aot(pool: Pool):
     assert verdict.outcome is Outcome.ERROR
     assert verdict.stage is Stage.AOT
     assert "double backward" in verdict.reason
+
+
+CATCHES = """
+def fn(x):
+    BODY
+    return x + 1
+
+
+def drive(fn, inputs):
+    try:
+        return fn(*inputs)
+    except Exception as error:
+        return type(error).__name__
+
+
+def get_inputs():
+    return [torch.ones(3)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "block", "outcome"),
+    [
+        ("torch._dynamo.graph_break()", "fullgraph = true", Outcome.ERROR),
+        ("torch._dynamo.graph_break()", "", Outcome.AGREE),
+        ("raise ValueError('eager too')", "", Outcome.AGREE),
+        ("x = x + torch.compiler.is_compiling()", "fullgraph = true", Outcome.MISMATCH),
+    ],
+    ids=["refused", "a_break_is_no_refusal", "raised_alike", "a_wrong_value_is_one"],
+)
+def test_what_the_compiler_refuses_is_loud_also_where_the_program_catches_it(pool: Pool, body: str, block: str, outcome: Outcome):
+    construct = Construct("catches", CATCHES.replace("BODY", body), Symptom.PYVALUE, block)
+    verdict = judged(pool, construct, wrong=False)
+    assert verdict.outcome is outcome, verdict.reason
+    if outcome is Outcome.ERROR:
+        assert verdict.symptoms == (Symptom.EXCEPTION,)
+        assert "Unsupported" in verdict.reason

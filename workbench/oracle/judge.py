@@ -11,14 +11,14 @@ from workbench.oracle.difference import difference
 from workbench.oracle.explain import Explained, Explainer, Patches
 from workbench.oracle.graphs import guilty_graph
 from workbench.oracle.guilty import APPLICATIONS, Shows, gone_without, guilty
-from workbench.oracle.ladder import Climb, climb, same_difference, same_raise, same_silence
+from workbench.oracle.ladder import Climb, climb, same_difference, same_raise, same_refusal, same_silence
 from workbench.oracle.memo import Memo
 from workbench.oracle.observation import Observation, Raised
 from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
 from workbench.oracle.script import examine_script
 from workbench.oracle.warn import warnings_of
 
-VERSION = 10
+VERSION = 11
 """Counts every change that can change a verdict; part of the memo's key."""
 MOST_DIFFERENCES = 64
 SHARE = 16
@@ -158,11 +158,21 @@ class _Examination:
         )
         return self._finding(Outcome.ERROR, reason, (Symptom.EXCEPTION,), (told,), ladder)
 
+    def _refused(self, compiled: Observation) -> Verdict:
+        """The program turned the compiler's own exception into a value: loud for whoever calls it, and no wrong result."""
+        name, _, said = compiled.refused[0].partition(": ")
+        ladder = self._climb(same_refusal(self._runs), Outcome.ERROR)
+        told = Difference("exception", Symptom.EXCEPTION, change=f"raises:{name}", detail=said)
+        reason = f"compiled raises {name} inside the call, which the program catches: {said}"
+        return self._finding(Outcome.ERROR, reason, (Symptom.EXCEPTION,), (told,), ladder)
+
     def _both_returned(self, compiled: Observation) -> Verdict:
         explained = self._explainer.explain(compiled)
         comparison = explained.comparison
         if comparison.equal:
             return self._equal(explained)
+        if compiled.refused:
+            return self._refused(compiled)
         if self._demand.confirm:
             again = self._runs.compiled(patches=explained.patches, key="confirm")
             if again.outcome == "returned" and not _shows_again(

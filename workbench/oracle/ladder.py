@@ -74,6 +74,15 @@ def same_raise(runs: Runs) -> Callable[[str], Outcome]:
     return outcome
 
 
+def same_refusal(runs: Runs) -> Callable[[str], Outcome]:
+    """For what the compiler refuses and the program catches: a backend fails when it refuses too."""
+
+    def outcome(backend: str) -> Outcome:
+        return Outcome.ERROR if runs.compiled(backend).refused else Outcome.AGREE
+
+    return outcome
+
+
 def same_silence(runs: Runs) -> Callable[[str], Outcome]:
     """For a missing error: a backend fails when it runs where eager raises."""
 

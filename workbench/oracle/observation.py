@@ -165,6 +165,8 @@ class Observation:
         self.rng: Mapping[str, JSON] = _mapping(document, "rng")
         self.modes: Mapping[str, JSON] = _mapping(document, "modes")
         self.facts: Mapping[str, JSON] = _mapping(document, "facts")
+        refused = self.facts.get("refused")
+        self.refused = [str(text) for text in refused] if isinstance(refused, list) else []
         self.warnings: Mapping[str, JSON] = _mapping(document, "warnings")
         self.timings: Mapping[str, JSON] = _mapping(document, "timings")
         self.exception = _exception(document.get("exception"))

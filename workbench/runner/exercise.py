@@ -34,6 +34,7 @@ class Execution:
     where:  the part in which it stopped
     error:  what stopped it; an ``Invalid`` when that was outside the callable
     leaf:   how the inputs got their grad
+    refused: what the compiler refused inside the call; where the run returned, the program caught it
     known:  digests of large inputs, parameters and buffers before the call, by ``id``
     """
 
@@ -45,6 +46,7 @@ class Execution:
     error: BaseException | None = None
     leaf: str = "leaf"
     timings: dict[str, float] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
     known: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -114,9 +116,13 @@ def _exercise(run: Execution, request: Request) -> None:
     assert run.program is not None
     run.where = "call"
     function = run.program.function
+    watched: contextlib.AbstractContextManager[list[str]] = contextlib.nullcontext([])
     if request.backend is not None:
+        from . import refusals  # asks for Dynamo, which an eager run in a new interpreter has no use for
+
         function = configuration.compiled(function, request)
-    with _timed(run, "call"):
+        watched = refusals.watched()
+    with _timed(run, "call"), watched as run.refused:
         run.result = _settled(_drive(run.program.drive, function, run.inputs))
         wait_for_device()
     if request.configuration.get("grad"):

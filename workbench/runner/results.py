@@ -120,6 +120,7 @@ def facts(execution: Execution, request: Request) -> dict[str, Any]:
         found["frames"] = compiled_frames() if found["graphs"] > 1 else []
         found["graph_breaks"] = sum(counters["graph_break"].values())
         small = {name: {k: int(v) for k, v in counters[name].most_common(30)} for name in ("inductor", "aot_autograd", "frames", "stats")}
+        found["refused"] = execution.refused[:3]
         found["counters"] = {name: group for name, group in small.items() if group}
     return found
 
