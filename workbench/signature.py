@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from store.records import Difference, Outcome, Signature, Symptom, Verdict
 from store.syntax import parse
@@ -44,6 +44,11 @@ DTYPES = {
 SAME_OP = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "absolute": "abs", "mm": "matmul",
 }  # fmt: skip
+RESTRIDED = frozenset({"t", "transpose", "swapaxes", "swapdims", "squeeze", "unsqueeze", "as_strided"})
+"""Views that have an in-place form. It changes nothing but sizes and strides, and a compiler that forgets one forgets them all."""
+
+ONE_KIND = {Symptom.NAN: Symptom.VALUE, Symptom.STRUCTURE: Symptom.PYVALUE}
+
 PLAIN_PYTHON = frozenset(
     {
         "getattr", "setattr", "isinstance", "hasattr", "type", "print", "repr", "str", "id", "callable", "super", "len", "range",
@@ -55,8 +60,12 @@ def signature(verdict: Verdict, source: str, *, final: bool = False) -> Signatur
     """The signature of a judged program. ``final``: the source is a reduced one, so order counts and nothing in it is filler."""
     flags = list(_configuration_flags(verdict))
     ops = skeleton(source) if final else tuple(sorted(set(skeleton(source, outputs=differing_outputs(verdict.differences)))))
-    symptoms = tuple(sorted({_bucketed(s) for s in verdict.symptoms}, key=list(Symptom).index))
-    return Signature(verdict.stage, verdict.guilty, symptoms, (*ops, *flags), final)
+    return Signature(verdict.stage, verdict.guilty, grouped(verdict.symptoms), (*ops, *flags), final)
+
+
+def grouped(symptoms: Iterable[Symptom]) -> tuple[Symptom, ...]:
+    """The symptoms that tell bugs apart: NaN is a wrong value, and how many items a list of sizes has is as much a Python value as the sizes."""
+    return tuple(sorted({ONE_KIND.get(symptom, symptom) for symptom in symptoms}, key=list(Symptom).index))
 
 
 def differing_outputs(differences: Sequence[Difference]) -> frozenset[int] | None:
@@ -262,6 +271,8 @@ def _op(name: str) -> str:
     base = name.rstrip("_") if name.endswith("_") and not name.endswith("__") else name
     in_place = "!" if base != name else ""
     plain = SAME_OP.get(base.lower(), base)
+    if in_place and plain in RESTRIDED:
+        return "restride!"
     return plain + ("~" if plain in VIEWS and not in_place else in_place)
 
 
@@ -292,10 +303,6 @@ def _names(node: ast.AST) -> set[str]:
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     return [a.arg for a in function.args.args]
-
-
-def _bucketed(symptom: Symptom) -> Symptom:
-    return Symptom.VALUE if symptom is Symptom.NAN else symptom
 
 
 def _configuration_flags(verdict: Verdict) -> Iterator[str]:

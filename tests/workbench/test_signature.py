@@ -1,5 +1,7 @@
 """The skeleton names what a bug hangs on and nothing that a person would call filler."""
 
+from dataclasses import replace
+
 from store.records import Configuration, Difference, Outcome, Stage, Symptom, Verdict
 from workbench.signature import signature, skeleton
 
@@ -51,3 +53,13 @@ def test_configuration_is_part_of_it_where_it_is_the_bug():
 
 def test_text_that_does_not_parse_has_a_skeleton_of_its_own():
     assert skeleton("def fn(") == ("?",)
+
+
+def test_forgotten_sizes_are_one_bug_whatever_changed_them_and_however_they_are_told():
+    def of(write: str, symptom: Symptom) -> str:
+        found = replace(verdict("return"), symptoms=(symptom,))
+        return signature(found, f"{HEAD}def fn(x):\n    x.{write}\n    return list(x.shape)\n", final=True).text()
+
+    assert of("squeeze_()", Symptom.STRUCTURE) == of("t_()", Symptom.PYVALUE) == of("as_strided_((2,), (1,))", Symptom.PYVALUE)
+    assert of("t_()", Symptom.PYVALUE) != of("resize_(2)", Symptom.PYVALUE)
+    assert of("t()", Symptom.PYVALUE) != of("t_()", Symptom.PYVALUE)

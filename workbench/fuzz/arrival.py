@@ -12,7 +12,7 @@ from store.store import Store
 from store.syntax import parse
 from workbench.fuzz.mutants import Mutant
 from workbench.oracle.judge import as_found
-from workbench.signature import signature, skeleton
+from workbench.signature import grouped, signature, skeleton
 
 ACTOR = "fuzz"
 DOUBTFUL = frozenset(
@@ -42,8 +42,7 @@ def provisional(mutant: Mutant, verdict: Verdict) -> Signature:
     """
     if not mutant.chain:
         return signature(verdict, mutant.program.source, final=False)
-    symptoms = tuple(sorted({Symptom.VALUE if s is Symptom.NAN else s for s in verdict.symptoms}, key=list(Symptom).index))
-    return Signature(verdict.stage, verdict.guilty, symptoms, _marks(mutant, verdict.differences), final=False)
+    return Signature(verdict.stage, verdict.guilty, grouped(verdict.symptoms), _marks(mutant, verdict.differences), final=False)
 
 
 def _marks(mutant: Mutant, differences: tuple[Difference, ...]) -> tuple[str, ...]:
