@@ -106,7 +106,8 @@ def tally(c: sqlite3.Connection, by: str, text: str) -> dict[str, int]:
 
 def _source(terms: Iterable[Term]) -> str:
     """The table; for mere membership (an op, a word) with the index that alone knows enough: by itself SQLite reads every row of it."""
-    listed = all((term.key in _TABLES or term.key == "text") and not term.negated for term in terms)
+    terms = list(terms)
+    listed = bool(terms) and all((term.key in _TABLES or term.key == "text") and not term.negated for term in terms)
     plain = not any(isinstance(value, Word) and term.key == "label" and value.text.lower() == "none" for term in terms for value in term.values)
     return "findings INDEXED BY findings_live" if listed and plain else "findings"
 

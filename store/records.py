@@ -185,6 +185,10 @@ class Noise:
         return cls(NoiseKind(data["kind"]), data["evidence"])
 
 
+RESTRIDED = frozenset({"t!", "transpose!", "swapaxes!", "swapdims!", "squeeze!", "unsqueeze!", "as_strided!"})
+"""In-place forms of views: they change nothing but sizes and strides, and a compiler that forgets one forgets them all: one bug."""
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """What makes two findings the same bug: equal signatures share a bucket (DESIGN §3).
@@ -206,7 +210,7 @@ class Signature:
             self.stage.value if self.stage else "-",
             self.guilty or "-",
             "+".join(s.value for s in self.symptoms),
-            " ".join(self.skeleton),
+            " ".join("restride!" if op in RESTRIDED else op for op in self.skeleton),
         ]
         return " | ".join(parts)
 

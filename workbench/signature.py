@@ -44,9 +44,6 @@ DTYPES = {
 SAME_OP = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "absolute": "abs", "mm": "matmul",
 }  # fmt: skip
-RESTRIDED = frozenset({"t", "transpose", "swapaxes", "swapdims", "squeeze", "unsqueeze", "as_strided"})
-"""Views that have an in-place form. It changes nothing but sizes and strides, and a compiler that forgets one forgets them all."""
-
 ONE_KIND = {Symptom.NAN: Symptom.VALUE, Symptom.STRUCTURE: Symptom.PYVALUE}
 
 PLAIN_PYTHON = frozenset(
@@ -271,8 +268,6 @@ def _op(name: str) -> str:
     base = name.rstrip("_") if name.endswith("_") and not name.endswith("__") else name
     in_place = "!" if base != name else ""
     plain = SAME_OP.get(base.lower(), base)
-    if in_place and plain in RESTRIDED:
-        return "restride!"
     return plain + ("~" if plain in VIEWS and not in_place else in_place)
 
 

@@ -256,6 +256,27 @@ def fn(x):
 
 
 def drive(fn, inputs):
+    seen = []
+    for _ in range(2):
+        try:
+            seen.append(fn(*inputs))
+        except Exception as error:
+            seen.append(type(error).__name__)
+    return seen
+
+
+def get_inputs():
+    return [torch.ones(3)]
+"""
+MODULE = """
+class Model(nn.Module):
+    def forward(self, x):
+        BODY
+        return x + 1
+
+
+def drive(fn, inputs):
+    assert isinstance(fn, nn.Module)
     try:
         return fn(*inputs)
     except Exception as error:
@@ -265,22 +286,58 @@ def drive(fn, inputs):
 def get_inputs():
     return [torch.ones(3)]
 """
+EAGER_RAISES = CATCHES.replace("except Exception", "except RuntimeError").replace("BODY", "raise ValueError('eager')")
 
 
 @pytest.mark.parametrize(
-    ("body", "block", "outcome"),
+    ("source", "block", "outcome"),
     [
-        ("torch._dynamo.graph_break()", "fullgraph = true", Outcome.ERROR),
-        ("torch._dynamo.graph_break()", "", Outcome.AGREE),
-        ("raise ValueError('eager too')", "", Outcome.AGREE),
-        ("x = x + torch.compiler.is_compiling()", "fullgraph = true", Outcome.MISMATCH),
+        (CATCHES.replace("BODY", "torch._dynamo.graph_break()"), "fullgraph = true", Outcome.ERROR),
+        (MODULE.replace("BODY", "torch._dynamo.graph_break()"), "fullgraph = true", Outcome.ERROR),
+        (EAGER_RAISES, "fullgraph = true", Outcome.ERROR),
+        (CATCHES.replace("BODY", "torch._dynamo.graph_break()"), "", Outcome.AGREE),
+        (MODULE.replace("BODY", "pass"), "fullgraph = true", Outcome.AGREE),
+        (CATCHES.replace("BODY", "raise ValueError('eager too')"), "", Outcome.AGREE),
+        (CATCHES.replace("BODY", "x = x + torch.compiler.is_compiling()"), "fullgraph = true", Outcome.MISMATCH),
     ],
-    ids=["refused", "a_break_is_no_refusal", "raised_alike", "a_wrong_value_is_one"],
+    ids=["refused", "module", "eager_raises", "a_break", "a_module_alike", "raised_alike", "a_wrong_value"],
 )
-def test_what_the_compiler_refuses_is_loud_also_where_the_program_catches_it(pool: Pool, body: str, block: str, outcome: Outcome):
-    construct = Construct("catches", CATCHES.replace("BODY", body), Symptom.PYVALUE, block)
-    verdict = judged(pool, construct, wrong=False)
+def test_what_the_compiler_refuses_is_loud_also_where_the_program_catches_it(pool: Pool, source: str, block: str, outcome: Outcome):
+    verdict = judged(pool, Construct("catches", source, Symptom.PYVALUE, block), wrong=False)
     assert verdict.outcome is outcome, verdict.reason
     if outcome is Outcome.ERROR:
         assert verdict.symptoms == (Symptom.EXCEPTION,)
         assert "Unsupported" in verdict.reason
+
+
+LATER = """
+import torch
+LEVEL = [0]
+
+
+def fn(x):
+    if LEVEL[0]:
+        torch._dynamo.graph_break()
+    return torch.addmm(torch.zeros(4), x * float("nan"), torch.ones(4, 4), alpha=0.0)
+
+
+def drive(fn, inputs):
+    seen = [fn(*inputs)]
+    LEVEL[0] = 1
+    try:
+        seen.append(fn(*inputs).sum())
+    except Exception:
+        seen.append(None)
+    return seen
+
+
+def get_inputs():
+    return [torch.ones(1, 4)]
+"""
+
+
+def test_a_wrong_value_beside_a_refusal_stays_a_mismatch(pool: Pool):
+    """What the refusal explains differs where tracing alone refuses; the NaN is lost further down."""
+    verdict = judged(pool, Construct("later", LATER.replace("import torch\n", ""), Symptom.VALUE, "fullgraph = true"), wrong=False)
+    assert verdict.outcome is Outcome.MISMATCH, verdict.reason
+    assert any(d.path.startswith("return[0]") for d in verdict.differences)

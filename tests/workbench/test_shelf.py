@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from workbench.environment import header_folder
-from workbench.runner import shelf
+from workbench.runner import shelf, warmup
 from workbench.runner.protocol import Request
 from workbench.servers import Pool
 
@@ -67,6 +67,20 @@ def test_a_header_whose_build_was_killed_is_removed_and_one_under_way_is_not(fol
 
 CUT = {".gch": 1 << 20, ".zip": 1 << 12}
 """How many bytes of each kind of file are left."""
+
+def test_a_damaged_archive_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive, cache = tmp_path / "kept.zip", tmp_path / "cache"
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(cache))
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("ab/x.so", b"library" * 20_000)
+    assert warmup._take(str(archive))
+    assert (cache / "ab" / "x.so").stat().st_size == 140_000
+    (cache / "ab" / "x.so").unlink()
+    whole = archive.read_bytes()
+    archive.write_bytes(whole[:90_000] + bytes(100) + whole[90_100:])
+    assert not warmup._take(str(archive))
+    assert not list(cache.rglob("*.so"))
+
 
 HOLDER = "import sys; from workbench.runner import shelf; shelf.LIMIT = 0; shelf.hold(*sys.argv[1:]); print('held', flush=True); sys.stdin.read()"
 

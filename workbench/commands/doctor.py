@@ -65,11 +65,14 @@ def command(*, python: str | None, db: str | None, as_json: bool) -> int:
 
 def _runner(python: str | None) -> tuple[list[Check], dict[str, JSON]]:
     """What a server of this interpreter says of itself."""
+    from workbench.oracle.runs import compiles
     from workbench.servers import Pool
 
     try:
         with Pool(python=python) as pool:
             found = pool.environment()
+            if not found["problem"] and not compiles(pool):  # a server may start with a library that was built before
+                found["problem"] = "its compiler or linker no longer works"
     except RunnerError as error:
         return [Check("runner", "missing", error.message, error.hint)], {}
     return [*_torch(found), *_isolation(found["missing"])], found
@@ -127,13 +130,16 @@ def _store(db: str | None) -> Check:
             if not os.access(path.parent, os.W_OK):
                 return Check("store", "missing", f"{path.parent} is not writable", "name a file elsewhere with --db or WORKBENCH_DB")
             return Check("store", "ok", f"{path}: will be created on first use")
+        writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+        if is_older(path) and not writable:
+            return Check("store", "missing", f"{path}: of an older workbench, and read-only", "copy it to where it may be written, or --db another")
         if is_older(path):
             return Check("store", "warning", f"{path}: of an older workbench", "the next command that writes upgrades it, as `workbench stats`")
         with open_store(path, readonly=True) as store:
             count = store.count("")
     except WorkbenchError as error:
         return Check("store", "missing", error.message, error.hint)
-    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+    if not writable:
         return Check("store", "warning", f"{path}: read-only, {count} findings", "look only, or name another file with --db")
     return Check("store", "ok", f"{path}: {count} findings")
 

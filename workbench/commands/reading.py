@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -31,15 +29,6 @@ def changing(db: str | None) -> Store:
     if not path.exists():
         open_store(path, readonly=True).close()  # raises what to do about it
     return open_store(path)
-
-
-def upgrade(path: Path) -> None:
-    """Bring the store of an older workbench up to date, if there is one and it may be written; what only reads it asks for this."""
-    from store import open_store
-    from store.older import is_older
-
-    if path.exists() and path.stat().st_size and os.access(path, os.W_OK) and is_older(path):
-        open_store(path).close()
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: int | None = None, optional: Sequence[str] = ()) -> None:

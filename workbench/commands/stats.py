@@ -9,7 +9,7 @@ import click
 from store.records import JSON
 from workbench.commands import counts
 from workbench.commands.options import database, db_option, emit, json_option
-from workbench.commands.reading import reading, table, upgrade
+from workbench.commands.reading import reading, table
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def command(
     query: tuple[str, ...], by: tuple[str, ...], db: str | None, *, llm: bool, campaign: int | None, as_csv: bool, as_json: bool
 ) -> None:
     """Count findings that match QUERY, jobs, and what campaigns did."""
+    from store.older import upgrade
+
     text = " ".join(query)
     upgrade(database(db))
     if llm:
@@ -59,7 +61,7 @@ def command(
         campaigns = store.campaigns(20)
     if as_json:
         document: dict[str, JSON] = {"findings": found, "buckets": buckets, "by": tallies, "jobs": jobs}
-        emit({**document, "campaigns": [c.to_json() for c in campaigns]})
+        emit({**document, "campaigns": [{**c.to_json(), "silent": silent(c)} for c in campaigns]})
         return
     table(["findings", "buckets"], [[str(found), str(buckets)]])
     table(["by", "value", "findings"], [[name, value, str(n)] for name, counts in tallies.items() for value, n in counts.items()])

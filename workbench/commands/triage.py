@@ -9,7 +9,6 @@ import sys
 import click
 
 from workbench.commands.options import database, db_option
-from workbench.commands.reading import upgrade
 from workbench.errors import WorkbenchError
 
 
@@ -29,6 +28,7 @@ def command(query: tuple[str, ...], *, serve: bool, port: int, db: str | None) -
     ):  # Textual draws on stderr
         raise WorkbenchError("triage needs a terminal", "without one: workbench list, show, label, state, export; or triage --serve")
     from store import open_store
+    from store.older import upgrade
 
     if not path.exists():
         open_store(path).close()

@@ -11,7 +11,7 @@ from workbench.oracle.difference import difference
 from workbench.oracle.explain import Explained, Explainer, Patches
 from workbench.oracle.graphs import guilty_graph
 from workbench.oracle.guilty import APPLICATIONS, Shows, gone_without, guilty
-from workbench.oracle.ladder import Climb, climb, same_difference, same_raise, same_refusal, same_silence
+from workbench.oracle.ladder import Climb, climb, refuses, same_difference, same_raise, same_refusal, same_silence
 from workbench.oracle.memo import Memo
 from workbench.oracle.observation import Observation, Raised
 from workbench.oracle.runs import Runner, Runs, Setting, UndecidedError
@@ -125,11 +125,14 @@ class _Examination:
         if eager.outcome == "raised":
             return self._eager_raised(eager, compiled)
         if compiled.outcome == "raised":
-            return self._loud(compiled)
+            assert compiled.exception is not None
+            return self._loud(compiled.exception)
         return self._both_returned(compiled)
 
     def _eager_raised(self, eager: Observation, compiled: Observation) -> Verdict:
         assert eager.exception is not None
+        if compiled.outcome == "returned" and compiled.refused:
+            return self._loud(compiled.refused[0], caught=True)
         if compiled.outcome == "returned":
             ladder = self._climb(same_silence(self._runs), Outcome.MISMATCH)
             reason = f"eager raises {_named(eager.exception)}, compiled runs"
@@ -142,37 +145,39 @@ class _Examination:
         reason = f"both raise: eager {_named(eager.exception)}, compiled {_named(compiled.exception)}"
         return Verdict(Outcome.AGREE, reason, (Symptom.EXCEPTION,), self._warnings(None), configuration=self._configuration)
 
-    def _loud(self, compiled: Observation) -> Verdict:
-        assert compiled.exception is not None
-        if any(name in compiled.exception.class_name for name in MACHINES) and not self._runs.compiler_works():
-            said = compiled.exception.message.strip().partition("\n")[0][:200]
+    def _loud(self, raised: Raised, *, caught: bool = False) -> Verdict:
+        """``caught``: by the program, which turned it into something else; for whoever calls the compiled function it is as loud."""
+        if any(name in raised.class_name for name in MACHINES) and not self._runs.compiler_works():
+            said = raised.message.strip().partition("\n")[0][:200]
             return self._undecided(f"Inductor fails on every program here, a trivial one too (workbench doctor says more): {said}")
         if self._demand.confirm:
             again = self._runs.compiled(key="confirm")
-            if again.outcome != "raised":
-                return self._undecided(f"compiled is not reproducible: one run {_told(compiled)}, another {_told(again)}")
-        ladder = self._climb(same_raise(self._runs), Outcome.ERROR)
-        reason = f"compiled raises {_named(compiled.exception)} where eager runs"
-        told = Difference(
-            "exception", Symptom.EXCEPTION, change=f"raises:{compiled.exception.class_name}", detail=compiled.exception.message[:500]
-        )
+            if not (refuses(again, raised.class_name) if caught else again.outcome == "raised"):
+                return self._undecided(f"compiled is not reproducible: one run raises {_named(raised)}, another {_told(again)}")
+        ladder = self._climb(same_refusal(self._runs, raised.class_name) if caught else same_raise(self._runs), Outcome.ERROR)
+        thrown = replace(raised, class_name=(raised.wrapped or raised.class_name).rpartition(".")[2]) if caught else raised
+        reason = f"compiled raises {_named(thrown)}" + (", which the program catches" if caught else " where eager runs")
+        told = Difference("exception", Symptom.EXCEPTION, change=f"raises:{raised.class_name}", detail=raised.message[:500])
         return self._finding(Outcome.ERROR, reason, (Symptom.EXCEPTION,), (told,), ladder)
 
-    def _refused(self, compiled: Observation) -> Verdict:
-        """The program turned the compiler's own exception into a value: loud for whoever calls it, and no wrong result."""
-        name, _, said = compiled.refused[0].partition(": ")
-        ladder = self._climb(same_refusal(self._runs), Outcome.ERROR)
-        told = Difference("exception", Symptom.EXCEPTION, change=f"raises:{name}", detail=said)
-        reason = f"compiled raises {name} inside the call, which the program catches: {said}"
-        return self._finding(Outcome.ERROR, reason, (Symptom.EXCEPTION,), (told,), ladder)
+    def _is_refusal(self, compiled: Observation, comparison: Comparison, patches: Patches) -> bool:
+        """Whether what differs may come of the compiler's own exception, which the program caught: all of it does where that is raised first."""
+        if not compiled.refused:
+            return False
+        rungs, own = list(LADDER.values()), self._configuration.backend
+        for backend in rungs[: rungs.index(own)] if own in rungs else ():
+            if refuses(self._runs.compiled(backend, patches), compiled.refused[0].class_name):
+                there = self._explainer.compare_at(backend, patches).comparison.open
+                return {(d.path, d.symptom) for d in comparison.open} <= {(d.path, d.symptom) for d in there}
+        return True
 
     def _both_returned(self, compiled: Observation) -> Verdict:
         explained = self._explainer.explain(compiled)
         comparison = explained.comparison
         if comparison.equal:
             return self._equal(explained)
-        if compiled.refused:
-            return self._refused(compiled)
+        if self._is_refusal(compiled, comparison, explained.patches):
+            return self._loud(compiled.refused[0], caught=True)
         if self._demand.confirm:
             again = self._runs.compiled(patches=explained.patches, key="confirm")
             if again.outcome == "returned" and not _shows_again(

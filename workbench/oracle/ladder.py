@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from store.records import LADDER, Outcome, Stage
 from workbench.oracle.compare import Comparison
 from workbench.oracle.explain import Explainer, Patches
+from workbench.oracle.observation import Observation
 from workbench.oracle.runs import Runs, UndecidedError
 
 
@@ -74,13 +75,18 @@ def same_raise(runs: Runs) -> Callable[[str], Outcome]:
     return outcome
 
 
-def same_refusal(runs: Runs) -> Callable[[str], Outcome]:
-    """For what the compiler refuses and the program catches: a backend fails when it refuses too."""
+def same_refusal(runs: Runs, class_name: str) -> Callable[[str], Outcome]:
+    """For what the compiler refuses and the program catches: a backend fails when it refuses with that class too."""
 
     def outcome(backend: str) -> Outcome:
-        return Outcome.ERROR if runs.compiled(backend).refused else Outcome.AGREE
+        return Outcome.ERROR if refuses(runs.compiled(backend), class_name) else Outcome.AGREE
 
     return outcome
+
+
+def refuses(observed: Observation, class_name: str) -> bool:
+    """Whether the compiler raised this class inside the run, and the program caught it."""
+    return observed.outcome == "returned" and any(raised.class_name == class_name for raised in observed.refused)
 
 
 def same_silence(runs: Runs) -> Callable[[str], Outcome]:

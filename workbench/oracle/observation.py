@@ -166,7 +166,7 @@ class Observation:
         self.modes: Mapping[str, JSON] = _mapping(document, "modes")
         self.facts: Mapping[str, JSON] = _mapping(document, "facts")
         refused = self.facts.get("refused")
-        self.refused = [str(text) for text in refused] if isinstance(refused, list) else []
+        self.refused = [r for found in (refused if isinstance(refused, list) else []) if (r := _exception(found)) is not None]
         self.warnings: Mapping[str, JSON] = _mapping(document, "warnings")
         self.timings: Mapping[str, JSON] = _mapping(document, "timings")
         self.exception = _exception(document.get("exception"))

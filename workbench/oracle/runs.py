@@ -143,8 +143,7 @@ class Runs:
 
     def compiler_works(self) -> bool:
         """Whether Inductor can build a trivial kernel here: a broken compiler is the machine's fault, not the program's."""
-        program = Program(TRIVIAL, Configuration(device=self.configuration.device), "trivial.py")
-        return Runs(self._pool, program, Setting(limits=self.setting.limits)).compiled().outcome == "returned"
+        return compiles(self._pool, self.configuration.device, self.setting.limits)
 
     def _observe(
         self,
@@ -232,3 +231,10 @@ def _sentence(what: str, run: Run, request: Request) -> str:
     }
     reason = reasons.get(run.status, run.status)
     return f"{what} {reason} ({run.detail})" if run.detail and run.detail not in reason else f"{what} {reason}"
+
+
+def compiles(pool: Runner, device: str = "cpu", limits: Limits | None = None) -> bool:
+    """Whether Inductor builds and runs a trivial kernel in a run of this pool."""
+    program = Program(TRIVIAL, Configuration(device=device), "trivial.py")
+    setting = Setting(limits=limits) if limits else Setting()
+    return Runs(pool, program, setting).compiled().outcome == "returned"

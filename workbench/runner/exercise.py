@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from . import configuration, faults, gradients
+from . import configuration, faults, gradients, refusals
 from .globals import tensors_of
 from .observe import digests, undisturbed
 from .program import Invalid, Program, load, seed_everything
@@ -34,7 +34,7 @@ class Execution:
     where:  the part in which it stopped
     error:  what stopped it; an ``Invalid`` when that was outside the callable
     leaf:   how the inputs got their grad
-    refused: what the compiler refused inside the call; where the run returned, the program caught it
+    refused: what the compiler refused inside calls of ``drive``, as ``faults.describe``; where the run returned, the program caught it
     known:  digests of large inputs, parameters and buffers before the call, by ``id``
     """
 
@@ -46,7 +46,7 @@ class Execution:
     error: BaseException | None = None
     leaf: str = "leaf"
     timings: dict[str, float] = field(default_factory=dict)
-    refused: list[str] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
     known: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -116,15 +116,14 @@ def _exercise(run: Execution, request: Request) -> None:
     assert run.program is not None
     run.where = "call"
     function = run.program.function
-    watched: contextlib.AbstractContextManager[list[str]] = contextlib.nullcontext([])
-    if request.backend is not None:
-        from . import refusals  # asks for Dynamo, which an eager run in a new interpreter has no use for
-
-        function = configuration.compiled(function, request)
-        watched = refusals.watched()
-    with _timed(run, "call"), watched as run.refused:
-        run.result = _settled(_drive(run.program.drive, function, run.inputs))
-        wait_for_device()
+    with contextlib.ExitStack() as watch:
+        if request.backend is not None:
+            function = configuration.compiled(function, request)
+            if run.program.drive is not None:  # without one, what is raised ends the run
+                function, run.refused = watch.enter_context(refusals.watched(function, request.filename))
+        with _timed(run, "call"):
+            run.result = _settled(_drive(run.program.drive, function, run.inputs))
+            wait_for_device()
     if request.configuration.get("grad"):
         run.where = "backward"
         with _timed(run, "backward"):

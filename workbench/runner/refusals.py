@@ -1,52 +1,52 @@
 """Refusals of the compiler that a program catches: loud for whoever calls the compiled function, though the program goes on.
 
-With ``fullgraph`` Dynamo refuses what it would else leave to Python, and a compiler that breaks raises too. A program that turns exceptions
+With ``fullgraph`` Dynamo refuses what it would else leave to Python, and a compiler that breaks raises too. A ``drive`` that turns exceptions
 into values would make a difference in values of that.
 """
 
 from __future__ import annotations
 
 import contextlib
-import sys
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from torch._dynamo import exc
+import torch
 
-LEAVES = "compile_wrapper"
-"""torch's function around a compiled callable; what it passes on reaches the caller."""
+from . import faults
+
+COMPILER = ("torch._dynamo", "torch._inductor", "torch._functorch")
+"""Packages whose exceptions are the compiler's own."""
 
 
 @contextlib.contextmanager
-def watched() -> Iterator[list[str]]:
-    """Within it: what compiled callables refuse, ``Class: first line``, in order."""
-    found: list[str] = []
-    last: BaseException | None = None
+def watched(function: Callable[..., Any], filename: str) -> Iterator[tuple[Callable[..., Any], list[dict[str, Any]]]]:
+    """A compiled callable to hand to a program instead of ``function``, and what the compiler refuses in its calls, as ``faults.describe``."""
+    refused: list[dict[str, Any]] = []
 
-    def note(error: BaseException) -> None:
-        nonlocal last
-        if last is not None and error.__cause__ is last:
-            found.pop()  # torch cuts the causes of what it passes on first
-        last = error
-        line = (str(error).strip().splitlines() or [""])[0]
-        found.append(f"{type(error).__name__}: {line}"[:300])
+    def noting(call: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(call)
+        def noted(*arguments: Any, **named: Any) -> Any:
+            try:
+                return call(*arguments, **named)
+            except Exception as error:
+                if type(error).__module__.startswith(COMPILER):
+                    refused.append(faults.describe(error, filename))
+                raise
 
-    def with_traceback(self: exc.TorchDynamoException, traceback: Any) -> Any:
-        if sys._getframe(1).f_code.co_name == LEAVES or isinstance(self, exc.InternalTorchDynamoError):
-            note(self)
-        return RuntimeError.with_traceback(self, traceback)
+        return noted
 
-    shorten = exc.ShortenTraceback.remove_dynamo_frames
-
-    def remove_dynamo_frames(self: exc.ShortenTraceback) -> Any:
-        if sys._getframe(1).f_code.co_name == LEAVES:
-            note(self)
-        return shorten(self)
-
-    exc.TorchDynamoException.with_traceback = with_traceback  # type: ignore[method-assign, assignment]
-    exc.ShortenTraceback.remove_dynamo_frames = remove_dynamo_frames  # type: ignore[method-assign]
+    if not isinstance(function, torch.nn.Module):
+        yield noting(function), refused
+        return
+    # a program may look at a module, so it gets the very one; Python looks for ``__call__`` in its class
+    owner: Any = type(function)
+    own = vars(owner).get("__call__")
+    owner.__call__ = noting(owner.__call__)
     try:
-        yield found
+        yield function, refused
     finally:
-        del exc.TorchDynamoException.with_traceback
-        exc.ShortenTraceback.remove_dynamo_frames = shorten  # type: ignore[method-assign]
+        if own is None:
+            del owner.__call__
+        else:
+            owner.__call__ = own

@@ -12,10 +12,10 @@ import hashlib
 import importlib
 import json
 import os
-import shutil
 import sys
 import threading
 import zipfile
+import zlib
 from collections.abc import Collection
 from typing import Any
 
@@ -181,8 +181,11 @@ def compile_trivial(archive: str | None = None) -> str:
 def _take(archive: str) -> bool:
     """Put the library where Inductor looks for it before it asks the compiler; False when there is none, or a broken one."""
     try:
-        shutil.unpack_archive(archive, os.environ["TORCHINDUCTOR_CACHE_DIR"])  # checks the sums: a cut library would kill this process
-    except (OSError, ValueError, zipfile.BadZipFile, shutil.ReadError):
+        with zipfile.ZipFile(archive) as file:
+            if file.testzip() is not None:  # before anything is written: a cut library would kill this process
+                return False
+            file.extractall(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+    except (OSError, ValueError, zipfile.BadZipFile, zlib.error):
         return False
     return True
 

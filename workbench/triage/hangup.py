@@ -23,4 +23,4 @@ def hung_up(terminal: int) -> bool:
     """Whether the other side of this terminal is closed."""
     watch = select.poll()
     watch.register(terminal, 0)  # hang-up and error are reported whatever is asked for
-    return any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in watch.poll(0))
+    return any(event & (select.POLLHUP | select.POLLERR) for _, event in watch.poll(0))

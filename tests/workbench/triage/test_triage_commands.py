@@ -135,6 +135,22 @@ def test_stats_do_not_call_a_campaign_running_that_was_killed(db: Path):
     lines = run(db, "stats").stdout.splitlines()
     assert any(line.startswith(f"{killed}\tsilent\t") for line in lines)
     assert any(line.startswith(f"{alive}\trunning\t") for line in lines)
+    document = json.loads(run(db, "stats", "--json").stdout)
+    assert {c["id"]: c["silent"] for c in document["campaigns"]} == {killed: True, alive: False}
+
+
+def test_a_store_is_not_upgraded_under_a_campaign_of_an_older_workbench(db: Path):
+    with open_store(db) as store:
+        campaign = store.start_campaign({})
+    with sqlite3.connect(db) as raw:
+        raw.execute("DROP INDEX finding_symptoms_finding")
+        raw.execute("DELETE FROM _sqlite_migrations WHERE name = '0004_symptoms_by_finding'")
+    raw.close()
+    assert "at work on it" in run(db, "stats", wanted=StoreError).exception.message
+    with sqlite3.connect(db) as raw:
+        raw.execute("UPDATE campaigns SET state = 'finished' WHERE id = ?", (campaign,))
+    raw.close()
+    assert "finished" in run(db, "stats").stdout
 
 
 def test_triage_without_a_terminal_names_the_commands_that_need_none(db: Path):
