@@ -9,6 +9,16 @@ from dataclasses import dataclass
 from store.syntax import parse
 from workbench.errors import WorkbenchError
 
+SWITCHES = {
+    "set_default_dtype": "torch.float32",
+    "set_grad_enabled": "True",
+    "set_autocast_enabled": '"cpu", False',
+    "set_default_device": "None",
+    "set_float32_matmul_precision": '"highest"',
+    "use_deterministic_algorithms": "False",
+}
+"""Functions of torch that switch something for the whole process, and their arguments in a fresh one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -20,6 +30,7 @@ class Form:
     stateless: only imports, functions, classes and constants at top level, so that functions may simply be called again
     random:    it uses Python's ``random``
     numpy:     it uses numpy
+    sets:      torch's switches for the whole process that it sets, in order of ``SWITCHES``
     names:     every identifier in it, which the repro must not redefine
     """
 
@@ -29,6 +40,7 @@ class Form:
     stateless: bool
     random: bool
     numpy: bool
+    sets: tuple[str, ...]
     names: frozenset[str]
 
 
@@ -53,6 +65,7 @@ def form_of(source: str) -> Form:
         stateless=all(_stateless(node) for node in tree.body) and not _rebinds_globals(tree),
         random="random" in modules,
         numpy="numpy" in modules,
+        sets=tuple(name for name in SWITCHES if name in {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}),
         names=names,
     )
 

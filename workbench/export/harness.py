@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from store.records import Configuration, Symptom
-from workbench.export.form import Form
+from workbench.export.form import SWITCHES, Form
 
 BACKEND_VARIABLE = "REPRO_BACKEND"
 """The environment variable that chooses a repro's backend."""
@@ -73,6 +73,13 @@ def _head(check: Check) -> list[str]:
             lines.append(f"import torch.{table}.config")
             lines += [f"torch.{table}.config.{key} = {value!r}" for key, value in sorted(patches.items())]
     return [*lines, "", ""]
+
+
+def _switches(check: Check) -> list[str]:
+    """Lines that put back what the program leaves switched: the compiled run begins as the eager one did."""
+    device = check.configuration.device
+    defaults = {**SWITCHES, "set_default_device": "None" if device == "cpu" else _quoted(device)}
+    return [f"    torch.{name}({defaults[name]})" for name in check.form.sets]
 
 
 def _seeding(check: Check) -> list[str]:
@@ -148,7 +155,7 @@ def _sections(check: Check, dictionary: str) -> dict[str, str]:
 
 def _lean_run(check: Check) -> list[str]:
     prefix = "" if check.form.stateless else "program."
-    lines = ["def run(compiled):", *_seeding(check)] + ([] if check.form.stateless else ["    program = load()"])
+    lines = ["def run(compiled):", *_switches(check), *_seeding(check)] + ([] if check.form.stateless else ["    program = load()"])
     lines += [*_build(check, prefix), *_seeding(check)]
     if check.symptoms & RAISES:
         return [*lines, "    try:", *_indented(_exercise(check, prefix)), *_RAISED]
@@ -289,7 +296,7 @@ _ANY_RAISE = _lines("""
 
 
 def _anew_run(check: Check) -> list[str]:
-    lines = ["def run(compiled):", "    torch._dynamo.reset()", *_seeding(check), "    program = load()"]
+    lines = ["def run(compiled):", "    torch._dynamo.reset()", *_switches(check), *_seeding(check), "    program = load()"]
     lines += [*_build(check, "program."), *_seeding(check), "    seen = {}"]
     exercise = _exercise(check, "program.")
     if check.symptoms & RAISES:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -107,6 +111,25 @@ def test_a_program_that_keeps_state_is_executed_anew(subject: Callable[..., Subj
 )
 def test_stateless_means_that_functions_may_simply_be_called_again(source: str, stateless: bool):
     assert form_of(source).stateless is stateless
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("symptoms", [(Symptom.DTYPE,), (Symptom.DTYPE, Symptom.MODES)], ids=["lean", "anew"])
+def test_what_the_program_leaves_switched_is_put_back_before_the_compiled_run(
+    subject: Callable[..., Subject], symptoms: tuple[Symptom, ...], tmp_path: Path
+):
+    """Without a compiler at work both runs are alike only if both begin alike."""
+    source = (
+        "import torch\n\n\ndef fn(x):\n    kept = torch.get_default_dtype()\n    torch.set_default_dtype(torch.float64)\n"
+        "    return torch.zeros(1, dtype=kept)\n\n\ndef get_inputs():\n    return [torch.ones(2)]\n"
+    )
+    made = subject(source, symptoms)
+    for number, repro in enumerate(repros(made.program, made.verdict)):
+        (tmp_path / f"{number}.py").write_text(repro.text)
+        done = subprocess.run(
+            [sys.executable, str(tmp_path / f"{number}.py")], env={**os.environ, "TORCHDYNAMO_DISABLE": "1"}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_names_of_the_program_are_left_alone(subject: Callable[..., Subject]):
