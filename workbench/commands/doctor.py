@@ -131,9 +131,10 @@ def _store(db: str | None) -> Check:
                 return Check("store", "missing", f"{path.parent} is not writable", "name a file elsewhere with --db or WORKBENCH_DB")
             return Check("store", "ok", f"{path}: will be created on first use")
         writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-        if is_older(path) and not writable:
-            return Check("store", "missing", f"{path}: of an older workbench, and read-only", "copy it to where it may be written, or --db another")
         if is_older(path):
+            if not writable:
+                hint = "copy it to where it may be written, or --db another"
+                return Check("store", "missing", f"{path}: of an older workbench, and read-only", hint)
             return Check("store", "warning", f"{path}: of an older workbench", "the next command that writes upgrades it, as `workbench stats`")
         with open_store(path, readonly=True) as store:
             count = store.count("")

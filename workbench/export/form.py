@@ -56,6 +56,7 @@ def form_of(source: str) -> Form:
         ) from error
     top = _top_names(tree)
     names = frozenset(_identifiers(tree))
+    attributes = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
     modules = _imported(tree)
     callable_ = "fn" if "fn" in top else "Model" if "Model" in top else ""
     return Form(
@@ -65,7 +66,7 @@ def form_of(source: str) -> Form:
         stateless=all(_stateless(node) for node in tree.body) and not _rebinds_globals(tree),
         random="random" in modules,
         numpy="numpy" in modules,
-        sets=tuple(name for name in SWITCHES if name in {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}),
+        sets=tuple(name for name in SWITCHES if name in attributes),
         names=names,
     )
 
