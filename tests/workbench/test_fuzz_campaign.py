@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+from collections import Counter
 
 import pytest
 
@@ -10,7 +11,7 @@ from store import open_store
 from store.records import Difference, Outcome, Program, Stage, Symptom, Verdict, Warning
 from store.rows import JobState
 from workbench.characteristics import codes
-from workbench.fuzz.arrival import arrive, provisional
+from workbench.fuzz.arrival import MOST_TRIED, arrive, provisional
 from workbench.fuzz.campaign import Campaign, Settings
 from workbench.fuzz.campaign import Tested as Done
 from workbench.fuzz.draw import Draw
@@ -33,7 +34,7 @@ def result_of(pick: Pick) -> Done:
     """A made-up result that depends on the pick alone: one in seven is a mismatch."""
     assert pick.mutator is not None
     wrong = Draw(pick.number, "result").chance(1 / 7)
-    chain = (f"{pick.mutator.name}:v",)
+    chain = (f"{pick.mutator.name}:v{pick.number % 3}",)
     program = Program(f"# {pick.number}\n{SOURCE}", name=f"seed:{pick.seeds[0].name}")
     mutant = Mutant(program, pick.seeds[0].name, chain, (pick.mutator.name,), pick.mutator.characteristics, (), "returned")
     difference = Difference("return[0]", Symptom.VALUE, "float32", (3,), 1)
@@ -178,6 +179,51 @@ def test_doubtful_findings_wait_behind_the_others(tmp_path):
         job = store.claim(["reduce"], "w")
         assert job is not None
         assert job.finding_id == clear.row.id
+
+
+def test_mutators_that_have_fewer_findings_queued_go_first(tmp_path):
+    with open_store(tmp_path / "s.db") as store:
+        campaign = store.start_campaign({})
+        made = [(("flip:a",), 0), (("flip:b",), 1), (("roll:a",), 0), (("flip:c",), 2)]
+        rows = [arrive(store, *mismatch(chain=chain), code="MD", campaign=campaign, reduce=True, tried=n).row.id for chain, n in made]
+        claimed = [store.claim(["reduce"], "w").finding_id for _ in made]
+        assert claimed == [rows[0], rows[2], rows[1], rows[3]]
+
+
+def test_a_campaign_counts_what_each_mutator_has_queued(tmp_path):
+    found = []
+    run(tmp_path / "s.db", 2, on_finding=found.append)
+    rows = {arrived.row.id: arrived.row for arrived in found if arrived.first}
+    ranks, seen = [], Counter()
+    with open_store(tmp_path / "s.db") as store:
+        while (job := store.claim(["reduce"], "w")) is not None:
+            mutator = rows[job.finding_id].mutators[0].split(":")[0]
+            ranks.append(min(seen[mutator], MOST_TRIED))
+            seen[mutator] += 1
+    assert len(ranks) == len(rows)
+    assert max(ranks) > 0
+    assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize(("jobs", "reducing", "most"), [(4, 0, 4), (4, 1, 3), (2, 1, 1), (1, 1, 1), (2, 5, 1)])
+def test_a_reduction_under_way_has_a_server_to_itself(tmp_path, jobs, reducing, most):
+    running, peak, lock = 0, 0, threading.Lock()
+
+    def slowly(pick):
+        nonlocal running, peak
+        with lock:
+            running += 1
+            peak = max(peak, running)
+        time.sleep(0.004)
+        with lock:
+            running -= 1
+        return result_of(pick)
+
+    with open_store(tmp_path / "s.db") as store:
+        settings = Settings(seed=3, tests=2 * BATCH, jobs=jobs)
+        rules = list(mutators().values())
+        Campaign(store, NoServers(), settings, rules, bundled(), codes(), tester=slowly, reducing=lambda: reducing).run()
+    assert peak == most
 
 
 def test_a_known_bucket_earns_nothing_and_every_mutator_keeps_its_turn():

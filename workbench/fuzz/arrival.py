@@ -22,6 +22,9 @@ DOUBTFUL = frozenset(
 PLAIN = frozenset({Symptom.VALUE, Symptom.NAN, Symptom.MUTATION, Symptom.GRADIENT, Symptom.DTYPE, Symptom.SHAPE})
 """Symptoms that need no explanation; their reductions go first."""
 
+MOST_TRIED = 9
+"""From here on one more finding of the same mutator makes no difference."""
+
 MOST_MARKS = 3
 """Differences that a provisional signature names; a mutant in which everything differs needs no longer one."""
 
@@ -72,8 +75,8 @@ def _returned(mutant: Mutant) -> int:
     return 0
 
 
-def arrive(store: Store, mutant: Mutant, verdict: Verdict, *, code: str, campaign: int, reduce: bool) -> Arrived:
-    """Keep a mismatch; the first of its bucket is queued for reduction, doubtful ones last."""
+def arrive(store: Store, mutant: Mutant, verdict: Verdict, *, code: str, campaign: int, reduce: bool, tried: int = 0) -> Arrived:
+    """Keep a mismatch; the first of its bucket is queued for reduction, doubtful ones last (see ``priority``)."""
     told = provisional(mutant, verdict)
     with store.together():
         row = store.add_finding(
@@ -89,12 +92,14 @@ def arrive(store: Store, mutant: Mutant, verdict: Verdict, *, code: str, campaig
         )
         first = row.count == 1 and row.bucket is not None and store.bucket(row.bucket).members == 1
         if first and reduce:
-            store.enqueue("reduce", row.id, actor=ACTOR, priority=priority(verdict))
+            store.enqueue("reduce", row.id, actor=ACTOR, priority=priority(verdict, tried))
     return Arrived(row, told, first)
 
 
-def priority(verdict: Verdict) -> int:
-    """Which reductions go first: 2 for plain symptoms without doubts, 0 for doubtful ones."""
+def priority(verdict: Verdict, tried: int = 0) -> int:
+    """Which reductions go first: doubtful findings (0) last; before them those of a mutator that has fewer others queued, ``tried``, since the next
+    one of the same is likely to be the same bug; then those whose symptoms need no explanation.
+    """
     if DOUBTFUL & set(verdict.warnings):
         return 0
-    return 2 if PLAIN & set(verdict.symptoms) else 1
+    return 2 * (MOST_TRIED - min(tried, MOST_TRIED)) + (2 if PLAIN & set(verdict.symptoms) else 1)

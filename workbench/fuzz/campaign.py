@@ -6,6 +6,7 @@ The calling thread is the only one that writes findings; a test that has come ba
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -71,6 +72,8 @@ class Campaign:
 
     tester: does one test, called in worker threads; None: makes the mutant and judges it on the pool
     source: mutants from elsewhere than the rules, which get their share of the tests
+    reducing: how many reductions are under way; each gets a server to itself, tests what is left, at least one. Asking for every run in one
+              line with the tests, reductions take four times as long and the queue of findings only grows
     """
 
     store: Store
@@ -83,6 +86,7 @@ class Campaign:
     on_finding: Callable[[Arrived], None] = lambda arrived: None
     tester: Callable[[Pick], Tested] | None = None
     source: Source | None = None
+    reducing: Callable[[], int] = lambda: 0
     tallies: Tallies = field(default_factory=Tallies)
     buckets: dict[int, float] = field(default_factory=dict)
     id: int = 0
@@ -93,6 +97,7 @@ class Campaign:
     _of_source: Earnings = field(default_factory=Earnings)
     _share: Share = field(default_factory=Share)
     _handed: int = 0
+    _queued: Counter[str] = field(default_factory=Counter)
     _batches: dict[int, dict[int, Tested]] = field(default_factory=dict)
     _counted: float = 0.0
     _looked: float = 0.0
@@ -129,7 +134,7 @@ class Campaign:
         try:
             exhausted = False
             while True:
-                while len(waiting) < self.settings.jobs * 2 and not self._is_enough():
+                while len(waiting) < self._room() and not self._is_enough():
                     offered = self._offered(rules=not exhausted)
                     pick = offered if offered is not None or exhausted else next(picks, None)
                     if pick is None:
@@ -155,6 +160,11 @@ class Campaign:
                     waiting = {f for f in waiting if not f.cancel()}
         finally:
             workers.shutdown(wait=False, cancel_futures=True)
+
+    def _room(self) -> int:
+        """How many tests may be handed out and not be finished; some in store for the workers unless a reduction is under way."""
+        reducing = self.reducing()
+        return max(1, self.settings.jobs - reducing) if reducing else self.settings.jobs * 2
 
     def _is_enough(self) -> bool:
         """No further test is to be handed out."""
@@ -241,7 +251,10 @@ class Campaign:
     def _arrive(self, mutant: Mutant, verdict: Verdict) -> Arrived:
         code = next((self.codes[c] for c in mutant.characteristics if c in self.codes), "")
         named = replace(verdict, torch=str(self._environment.get("torch", "")), machine=self._machine(verdict), file=mutant.program.name)
-        arrived = arrive(self.store, mutant, named, code=code, campaign=self.id, reduce=self.settings.reduce)
+        first = mutant.mutators[0] if mutant.mutators else ""
+        tried = self._queued[first]
+        arrived = arrive(self.store, mutant, named, code=code, campaign=self.id, reduce=self.settings.reduce, tried=tried)
+        self._queued[first] += arrived.first
         if arrived.row.bucket is not None:
             self.buckets.setdefault(arrived.row.bucket, self._elapsed())
         self.on_finding(arrived)

@@ -46,6 +46,10 @@ class Reductions:
             self._running.append(thread)
             thread.start()
 
+    def busy(self) -> int:
+        """Reductions under way."""
+        return len(self.current)
+
     def wind_down(self, seconds: float) -> None:
         """Let the queue run empty, for at most so long; then stop, unfinished ones going back into the queue."""
         self._no_more.set()

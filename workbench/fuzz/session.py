@@ -32,14 +32,18 @@ def fuzz(
 
     wind_down: asked when the tests are done: seconds that reductions may go on
     """
-    reductions = Reductions(campaign.store.path, campaign.pool, python) if campaign.settings.reduce else None
+    reductions = None
+    if campaign.settings.reduce:
+        half = max(1, campaign.settings.jobs // 2)
+        reductions = Reductions(campaign.store.path, campaign.pool, python, threads=half)
+        campaign.reducing = reductions.busy
     with _view(campaign, reductions, quiet=quiet):
         try:
             if reductions is not None:
                 reductions.start()
             campaign.run()
             if reductions is not None and not campaign.stopped:
-                reductions.start(max(0, campaign.settings.jobs - 1))
+                reductions.start(campaign.settings.jobs - reductions.threads)
                 reductions.wind_down(max(1.0, wind_down()))
         finally:
             if reductions is not None:
