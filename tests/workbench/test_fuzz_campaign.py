@@ -124,6 +124,21 @@ def test_a_killed_driver_has_lost_nothing_that_it_was_told(tmp_path):
     assert seen
 
 
+def test_unmutated_seeds_are_judged_once_each(tmp_path):
+    judged = []
+
+    def agrees(pick):
+        judged.append(pick.seeds[0].name)
+        return Done(pick, Mutant(pick.seeds[0].program, pick.seeds[0].name, (), (), (), (), "returned"), Verdict(Outcome.AGREE), frozenset(), 0.01)
+
+    with open_store(tmp_path / "s.db") as store:
+        settings = Settings(tests=10_000, jobs=3, strategy="unmutated")
+        campaign = Campaign(store, NoServers(), settings, list(mutators().values()), bundled(), codes(), tester=agrees)
+        campaign.run()
+    assert sorted(judged) == sorted(seed.name for seed in bundled())
+    assert campaign.tallies.total.tests == len(bundled())
+
+
 def test_time_ends_a_campaign(tmp_path):
     started = time.monotonic()
     with open_store(tmp_path / "s.db") as store:

@@ -40,7 +40,7 @@ CODES = ("NT", "PO", "AM", "BV", "OS", "SR", "MD", "LC", "EN")
     type=click.Choice(("rules", "llm", "unmutated", "random")),
     default="rules",
     show_default=True,
-    help="rules: mutators by what they earn; random: mutators in turn; unmutated: the seeds as they are; llm: the LLM alone.",
+    help="rules: mutators by what they earn; random: mutators in turn; unmutated: every seed once, as it is; llm: the LLM alone.",
 )
 @click.option("--llm", is_flag=True, help="An LLM writes mutants too; its share of the tests is what they earn.")
 @click.option("--llm-jobs", type=click.IntRange(1, 64), help="LLM calls at once (default: 1 on this machine, else 4).")

@@ -5,6 +5,7 @@ The calling thread is the only one that writes findings; a test that has come ba
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +37,10 @@ SETTING = Setting("untrusted", None, (), replace(LIMITS, seconds=60.0))
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a campaign was asked for. Exactly one of ``tests`` and ``seconds`` ends it; with neither it runs until it is stopped."""
+    """What a campaign was asked for. Exactly one of ``tests`` and ``seconds`` ends it; with neither it runs until it is stopped.
+
+    Strategy ``unmutated`` ends by itself when every seed was judged.
+    """
 
     seed: int = 0
     tests: int | None = None
@@ -198,10 +202,15 @@ class Campaign:
                 scheduler.learn(self._rewards(self._batches.pop(batch - 2)))
             self._batches[batch] = {}
             for pick in scheduler.plan(batch):
-                if self.settings.tests is not None and pick.number >= self.settings.tests:
+                if pick.number >= self._most():
                     return
                 yield pick
             batch += 1
+
+    def _most(self) -> float:
+        """Picks that there are: a seed that nothing was done to says the same every time."""
+        each_once = len(self.seeds) if self.settings.strategy == "unmutated" else math.inf
+        return min(each_once, math.inf if self.settings.tests is None else self.settings.tests)
 
     def _batch_is_done(self, batch: int) -> bool:
         return len(self._batches[batch]) == BATCH
