@@ -37,7 +37,7 @@ def flattened(search: Search) -> bool:
     """
     if not search.oracle.flattens:
         return False
-    texts = _texts(search, "flatten")
+    texts = texts_of(search, "flatten")
     own = search.best.configuration
     places = list(dict.fromkeys((Configuration(backend=own.backend, device=own.device), own)))
     ask = _together if all(statements(text) <= MOST_TOGETHER for text in texts) else _one_by_one
@@ -51,7 +51,9 @@ def flattened(search: Search) -> bool:
 
 
 def _together(search: Search, texts: list[str], configuration: Configuration) -> bool:
-    """One pack that says which texts show the bug, and where; then the smallest of those alone."""
+    """One pack that says which texts show the bug, and where; then the smallest of those alone. What is flat already is never swapped for the
+    same with its values written out.
+    """
     asked: dict[str, tuple[ast.Module, list[str]]] = {}
     made: dict[str, Candidate] = {}
 
@@ -78,8 +80,9 @@ def _together(search: Search, texts: list[str], configuration: Configuration) ->
         for name in _first_differing(found.get(key, ()), names)
         for make in (clean, tidy)
     ]
-    whole = sorted((made[key].source for key in found if key not in asked and key in made), key=size)
-    if search.offer("flatten", *dict.fromkeys((*sorted(cut, key=size), *whole)), configuration=configuration):
+    flat = any(show(clean(tree)) == search.best.source for tree in trees)
+    whole = [] if flat else sorted((made[key].source for key in found if key not in asked and key in made), key=size)
+    if search.offer("flatten", *dict.fromkeys((*sorted(cut, key=size), *whole)), configuration=configuration) or flat:
         return True
     return search.offer("flatten", *texts, configuration=configuration)  # what cannot be straightened
 
@@ -123,14 +126,15 @@ def _window(search: Search) -> None:
     if operations(search.best.source) <= FEW:
         return
     search.judge(search.best)
-    texts = [show(clean(parse(text))) for text in _texts(search, "slices")]
+    texts = [show(clean(parse(text))) for text in texts_of(search, "slices")]
     made = [c for text in texts if (c := search.candidate(text, search.best.configuration)) is not None]
     if made and not search.offer("window", made[0].source):
         found = showing(search, made[1:])
         search.offer("window", *(c.source for c in made[1:] if c.key in found))
 
 
-def _texts(search: Search, what: str) -> list[str]:
+def texts_of(search: Search, what: str) -> list[str]:
+    """What the oracle's ``flatten`` or ``slices`` gives for the best program, asked once for each program."""
     key = f"{what}:{search.best.key}"
     texts = search.journal.recall_texts(key)
     if texts is None:

@@ -13,6 +13,7 @@ from reducers.graph import flattened
 from reducers.normal import laid_out, normalised
 from reducers.oracle import Candidate, Journal, Judgement, Kind, Oracle
 from reducers.packs import OWNED
+from reducers.pinned import pinned
 from reducers.rounds import closed, members_of
 from reducers.search import Budget, OutOfBudget, Pass, Progress, Search, Stopped
 from reducers.straight import clean, straightened
@@ -119,6 +120,14 @@ def _shrink(search: Search, passes: tuple[Pass, ...]) -> None:
         _slice(search)
         _straighten(search)
     _configure(search)
+    _rounds(search, passes)
+    if pinned(search):
+        _rounds(search, passes)
+    search.offer("normalise", normalised(search.best.source))
+
+
+def _rounds(search: Search, passes: tuple[Pass, ...]) -> None:
+    """All passes in turn until a whole round accepts nothing."""
     raw, rounds = False, 0
     while True:
         before = search.best
@@ -137,7 +146,6 @@ def _shrink(search: Search, passes: tuple[Pass, ...]) -> None:
         if search.best == before and raw:
             break
         raw = search.best == before  # a closing round without tidying: the bug may need what looks unused
-    search.offer("normalise", normalised(search.best.source))
 
 
 def _configure(search: Search) -> None:
