@@ -1,5 +1,6 @@
 # by hand: 1 statement
 # route: graph
+# bug: single operator
 import torch
 
 

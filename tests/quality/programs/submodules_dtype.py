@@ -1,5 +1,6 @@
 # by hand: 1 statement
 # route: graph
+# bug: single operator
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
