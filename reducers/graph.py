@@ -26,7 +26,7 @@ MOST_VALUES = 200
 MOST_TOGETHER = 80
 """Statements of a flat program up to which several forms of it go into one pack."""
 MOST_RESULTS = 3
-"""Results of a flat program that are asked about one by one."""
+"""Results of a flat program that are asked about one by one; four times as many where none of them is what differs."""
 FEW = 10
 """Operations that the rounds handle without recorded values."""
 
@@ -69,7 +69,8 @@ def _together(search: Search, texts: list[str], configuration: Configuration) ->
         names = values(tree)
         if len(names) > 1:
             asked[add(show(tidy(_returning(tree, names))))] = tree, names
-    for part in (*trees, *(cut for tree in trees for cut in _single_results(tree))):
+    most = MOST_RESULTS if any(path.startswith("return") for path in search.judge(search.best).differing) else 4 * MOST_RESULTS
+    for part in (*trees, *(cut for tree in trees for cut in _single_results(tree, most))):
         add(show(clean(part)))
     found = showing(search, list(made.values()), sound=True, halvings=1)
     if not search.packing:
@@ -87,12 +88,12 @@ def _together(search: Search, texts: list[str], configuration: Configuration) ->
     return search.offer("flatten", *texts, configuration=configuration)  # what cannot be straightened
 
 
-def _single_results(tree: ast.Module) -> list[ast.Module]:
+def _single_results(tree: ast.Module, most: int) -> list[ast.Module]:
     """The program that returns one of its results only, for each of the first few."""
     fn = function(tree, "fn")
     last = fn.body[-1] if fn is not None and fn.body else None
     count = len(last.value.elts) if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) else 0
-    cut = [returned(tree, frozenset({i})) for i in range(min(count, MOST_RESULTS))] if count > 1 else []
+    cut = [returned(tree, frozenset({i})) for i in range(min(count, most))] if count > 1 else []
     return [c for c in cut if c is not None]
 
 

@@ -25,8 +25,10 @@ from store.syntax import parse
 DRAWN = frozenset({"randn", "rand", "randint", "randperm", "normal"})
 PARTS = 8
 """Parts asked about in one pack: a thousand elements take four packs."""
+FEW = 8
+"""Drawn integers up to which they are written out at any rate: they are short, and a reader sees at once which value it takes."""
 FEWEST = 3
-"""Elements from which narrowing is worth a capture."""
+"""Other elements from which narrowing is worth a capture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def _narrowed(search: Search, count: int, inputs: list[Drawn]) -> bool:
         if shown is None:
             break
         start, end = shown
-    if 2 * (end - start) > count:
+    if 2 * (end - start) > count and not (count <= FEW and all(_is_integral(one) for one in inputs)):
         return False
     candidate = _candidate(search, inputs, start, end)
     return candidate is not None and search.offer("elements of inputs", candidate.source)
@@ -117,8 +119,14 @@ def _drawn(source: str, exact: str) -> Iterator[Drawn]:
         if not isinstance(value.func, ast.Attribute) or value.func.attr != "tensor":
             continue
         shape, leaves = shape_of(value.args[0])
-        if len(leaves) >= FEWEST:
-            yield Drawn(place, leaves, len(shape), value)
+        drawn = Drawn(place, leaves, len(shape), value)
+        if len(leaves) >= (1 if _is_integral(drawn) else FEWEST):
+            yield drawn
+
+
+def _is_integral(drawn: Drawn) -> bool:
+    plain = (leaf.operand if isinstance(leaf, ast.UnaryOp) else leaf for leaf in drawn.leaves)
+    return all(isinstance(leaf, ast.Constant) and type(leaf.value) is int for leaf in plain)
 
 
 def _values(text: str) -> Mapping[str, ast.expr]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,9 +13,9 @@ from reducers.deadcode import tidy
 from reducers.graph import flattened
 from reducers.normal import laid_out, normalised
 from reducers.oracle import Candidate, Journal, Judgement, Kind, Oracle
-from reducers.packs import OWNED
+from reducers.packs import OWNED, packable
 from reducers.pinned import pinned
-from reducers.rounds import closed, members_of
+from reducers.rounds import closed, members_of, showing, size
 from reducers.search import Budget, OutOfBudget, Pass, Progress, Search, Stopped
 from reducers.straight import clean, straightened
 from reducers.tree import show
@@ -47,6 +48,10 @@ PASSES = (
 """Every way to shrink a program, in the order in which they pay; the loop ends when a whole round accepts nothing."""
 
 
+MOST_RESULTS = 12
+"""Results that are looked at each alone where none of them is what differs."""
+MOST_ALONE = 4
+"""Of these, how many are judged one after the other."""
 MOST_SCREENED = 100
 """Single edits that eager is asked about at once."""
 
@@ -166,9 +171,24 @@ def _slice(search: Search) -> None:
     judgement = search.judge(search.best)
     places = [int(m[1]) for path in judgement.differing if (m := re.match(r"return\[(\d+)\]", path))]
     tree = parse(search.best.source)
+    if not places:
+        _alone(search, tree)
+        return
     tried = []
     for kept in dict.fromkeys([*(frozenset({p}) for p in places), frozenset(places)]):
         cut = statements.returned(tree, kept)
         if cut is not None:
             tried.append(show(tidy(cut)))
     search.offer("slice", *tried)
+
+
+def _alone(search: Search, tree: ast.Module) -> None:
+    """Where what differs is no result (a gradient, an input), any one of the results may be all it takes: each alone, in one pack where they
+    can be packed.
+    """
+    cuts = [cut for i in range(MOST_RESULTS) if (cut := statements.returned(tree, frozenset({i}))) is not None]
+    made = [c for cut in cuts if (c := search.candidate(show(tidy(cut)), search.best.configuration)) is not None]
+    if search.packing and packable(search.best.source):
+        found = showing(search, made)
+        made = [c for c in made if c.key in found]
+    search.offer("slice", *(c.source for c in sorted(made, key=lambda c: size(c.source))[:MOST_ALONE]))

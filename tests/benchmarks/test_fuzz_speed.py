@@ -30,8 +30,10 @@ SECONDS = float(os.environ.get("FUZZ_SECONDS", "240"))
 JOBS = len(os.sched_getaffinity(0))
 
 LOOP = """
-import random, sys, time, warnings
+import random, sys, time, types, unittest, warnings
 warnings.simplefilter("ignore")
+sys.modules["expecttest"] = types.ModuleType("expecttest")  # torch's tests need it for assertions alone
+sys.modules["expecttest"].TestCase, sys.modules["expecttest"].assert_expected_inline = unittest.TestCase, None
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 torch.set_num_threads(1)

@@ -2,7 +2,7 @@
 
 Each file under ``programs`` says the statements of the smallest repro that a person found, and the route that should get there. At most one
 statement more is allowed, and the calls of the issue: 20 where the bug is that of a single operator, 40 on the graph route, 150 on the source
-route. What each took is printed.
+route. They count the cold runs of certification, which are not made here. What each took is printed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pytest
 
 from reducers.tree import statements
 from store.records import Outcome, Stage
+from workbench.certification import RUNS as COLD_RUNS
 from workbench.programs import parse_program
 from workbench.reduction import Reducer
 from workbench.servers import Pool
@@ -51,11 +52,11 @@ def test_a_program_full_of_filler_is_reduced_to_what_a_person_would_post(pool, p
     source, p = reduced.program.source, reduced.progress
     with capsys.disabled():
         sizes = f"{statements(text):3} -> {statements(source):2} statements (by hand {by_hand})"
-        sys.stdout.write(f"\n{path.stem:20} {sizes}, {p.calls:3} calls (at most {most_calls}), {p.compiles:3} compiles, {p.seconds:4.0f} s")
+        sys.stdout.write(f"\n{path.stem:20} {sizes}, {p.calls + COLD_RUNS:3} calls (at most {most_calls}), {p.compiles:3} compiles, {p.seconds:4.0f} s")
     assert reduced.after.outcome is Outcome.MISMATCH
     assert reduced.after.stage is reduced.before.stage
     assert statements(source) <= by_hand + 1, source
-    assert p.calls <= most_calls, source
+    assert p.calls + COLD_RUNS <= most_calls, source
     assert p.compiles <= MOST_COMPILES
 
 

@@ -322,3 +322,20 @@ class Shapes:
     @staticmethod
     def arange(n):
         return (int(n),)
+
+
+@pytest.mark.parametrize("path", ["gradients.inputs[0]", "inputs[0]"])
+def test_where_no_result_differs_each_is_tried_alone_in_one_question(fake, calls, path):
+    results = ", ".join(f"x.{name}()" for name in ("exp", "sin", "sort", "odd", "cos", "tan", "relu"))
+    source = f"def fn(x):\n    return {results}\n\ndef get_inputs():\n    return [ones(3)]\n"
+
+    class Elsewhere(fake):
+        flattens = False
+
+        def differing(self, candidate):
+            return (path,)
+
+    oracle = Elsewhere(lambda c: "odd" in calls(c.source))
+    done = reduce(Candidate(source), oracle, MemoryJournal())
+    assert calls(done.candidate.source) == {"odd", "ones"}
+    assert calls(oracle.asked[2].source) == {"odd", "ones"}

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from store.records import Configuration, Difference, Outcome, Stage, Symptom, Verdict
 from workbench.signature import signature, skeleton
 
@@ -63,3 +65,12 @@ def test_forgotten_sizes_are_one_bug_whatever_changed_them_and_however_they_are_
     assert of("squeeze_()", Symptom.STRUCTURE) == of("t_()", Symptom.PYVALUE) == of("as_strided_((2,), (1,))", Symptom.PYVALUE)
     assert of("t_()", Symptom.PYVALUE) != of("resize_(2)", Symptom.PYVALUE)
     assert of("t()", Symptom.PYVALUE) != of("t_()", Symptom.PYVALUE)
+
+
+@pytest.mark.parametrize(("symptom", "apart"), [(Symptom.STRUCTURE, False), (Symptom.ALIAS, False), (Symptom.VALUE, True), (Symptom.DTYPE, True)])
+def test_the_dtype_of_inputs_counts_only_where_numbers_are_wrong(symptom: Symptom, *, apart: bool):
+    def of(dtype: str) -> str:
+        text = HEAD + f"def fn(x):\n    y = x * 1\n    y.squeeze_()\n    return y.shape\ndef get_inputs(): return [torch.ones(1, dtype={dtype})]\n"
+        return signature(replace(verdict("return"), symptoms=(symptom,)), text, final=True).text()
+
+    assert (of("torch.int64") != of("torch.float32")) is apart
