@@ -1,5 +1,6 @@
 """Shrinking in rounds, for programs that can be packed: every single edit of every pass is tried at once, two dozen to a compile; those that
-show the bug are applied together, and halved only where that fails. A round in which none shows it is the end.
+show the bug are applied together, and what they give is a member of the next round's pack. Only where a chain of rounds ends is its program
+judged alone and accepted; where that fails, each round's is, with fewer edits together. A round in which none shows it is the end.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ OPERATIONS = 120
 MOST = 48
 """Edits of one round; the boldest of a large program come first, and the rest is asked only when none of them shows the bug."""
 
+MOST_ROUNDS = 24
+"""Rounds in a row of which only the end is judged."""
+MOST_JUDGED = 3
+"""What packs showed is judged alone from the smallest on; after so many that do not show it, packs are not to be trusted here."""
+
 BARE = frozenset({"bypass", "hoist"})
 """Passes whose edits are also tried without tidying."""
 
@@ -30,6 +36,10 @@ Member = tuple[Edit, Candidate]
 def closed(search: Search, passes: Sequence[Pass]) -> bool:
     """Shrink until no single edit of ``passes`` shows the bug; False where the program cannot be packed."""
     while search.packing and packable(search.best.source):
+        if _hurried(search, passes):
+            continue
+        if not search.packing:
+            return False
         tree = parse(search.best.source)
         for members in _parts(members_of(search, tree, passes)):
             chosen = showing(search, [candidate for _, candidate in members])
@@ -40,6 +50,38 @@ def closed(search: Search, passes: Sequence[Pass]) -> bool:
         else:
             return True
     return False
+
+
+def _hurried(search: Search, passes: Sequence[Pass]) -> bool:
+    """Rounds that go on from what a pack showed, without judging it alone; True when what they came to was judged and accepted."""
+    tree = parse(search.best.source)
+    shown: list[Candidate] = []  # by packs, smaller and smaller
+    ahead: Candidate | None = None  # the edits of the last round together, of which nothing is known yet
+    behind: Candidate | None = None  # the smallest of them alone, which a pack showed
+    for _ in range(MOST_ROUNDS):
+        members = members_of(search, tree, passes)[:MOST]
+        asked = [*([ahead] if ahead is not None else []), *(candidate for _, candidate in members)]
+        if len(asked) < 2:
+            break  # no pack: nothing would be asked
+        found = showing(search, asked)
+        if not search.packing:
+            break
+        if ahead is not None and found.get(ahead.key):
+            shown.append(ahead)
+        better = [member for member in members if found.get(member[1].key)]
+        if better:
+            behind = better[0][1]
+            together = _candidate(search, tree, [edit for edit, _ in better]) if len(better) > 1 else None
+            ahead = together if together is not None and size(together.source) < size(behind.source) else None
+            if ahead is None:
+                shown.append(behind)
+        elif ahead is None or ahead in shown or behind is None:
+            break
+        else:
+            shown.append(behind)
+            ahead = None
+        tree = parse((ahead or shown[-1]).source)
+    return _accepted(search, shown[: -MOST_JUDGED - 1 : -1])
 
 
 def members_of(search: Search, tree: ast.Module, passes: Sequence[Pass]) -> list[Member]:
@@ -89,10 +131,11 @@ def showing(search: Search, candidates: Sequence[Candidate], *, sound: bool = Fa
     halvings: how often a pack that fails in another way is asked again in halves
     """
     search.progress.current = "pack"
-    if not sound:
-        search.screen(candidates)
+    looked = search.screen(candidates, charge=False, count=False) if not sound else 0
     unknown = [c for c in candidates if c.key not in search.settled]
     alive = [c for c in unknown if packable(c.source)]
+    if looked and len(alive) < 2:
+        search.charge()  # no pack follows, so the look at eager was a question of its own
     found: dict[str, list[str]] = {c.key: [] for c in unknown if c not in alive}
     for group in _groups(alive):
         if not search.packing:

@@ -47,8 +47,8 @@ class Budget:
 class Progress:
     """How far a reduction is; a copy goes to the watcher after each judgement.
 
-    calls:    questions to the oracle: candidates judged, speculation included, captures, and lists screened in eager; recalled ones cost
-              nothing and are not counted
+    calls:    questions to the oracle: candidates judged, speculation included, packs with the look at eager that opens them, captures, and
+              other lists screened in eager; recalled ones cost nothing and are not counted
     screened: candidates that were refused in such a list
     recalled: judgements that the journal knew
     skipped:  candidates that the static filter refused
@@ -234,8 +234,12 @@ class Search:
                     toll = 0
             size = min(2 * size, LAST_LOOK)
 
-    def screen(self, candidates: Sequence[Candidate], *, charge: bool = True) -> int:
-        """Ask eager of those of which nothing is known, and remember those that it refuses. How many questions that took: one or none."""
+    def screen(self, candidates: Sequence[Candidate], *, charge: bool = True, count: bool = True) -> int:
+        """Ask eager of those of which nothing is known, and remember those that it refuses. How many questions that took: one or none.
+
+        charge: against the budget, now
+        count:  as a question; not where it opens another, as the look at eager opens every judgement
+        """
         unknown = list({c.key: c for c in candidates if c.key not in self.settled}.values())
         if len(unknown) < 2:
             return 0
@@ -248,7 +252,7 @@ class Search:
             reasons = self.oracle.screen(unknown)
             self.journal.record_texts(key, reasons)
         with self.lock:
-            self.progress.calls += asked
+            self.progress.calls += asked and count
             for candidate, reason in zip(unknown, reasons, strict=True):
                 if reason:
                     self.progress.screened += asked

@@ -1,7 +1,7 @@
 """Calls, compiles, seconds and final statements of our reducer and of picire's line ddmin, on the same programs with the same warm oracle.
 
 picire keeps what it was made for: lines, its parallel loop off, its content cache on. Each reduction has ten minutes; what it reached until
-then counts. The table is printed and, with ``REDUCER_TABLE`` set, written there.
+then counts. Both pay for the verdict that says which bug to keep. The table is printed and, with ``REDUCER_TABLE`` set, written there.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import pytest
 from reducers.oracle import Candidate, Kind
 from reducers.search import Budget
 from reducers.tree import statements
-from store.records import LADDER, Configuration, Program
-from workbench.oracle.judge import Judge
+from store.records import LADDER, Configuration, Program, Verdict
+from workbench.oracle.judge import Demand, Judge
 from workbench.oracle.runs import Setting
 from workbench.programs import parse_program, write_block
 from workbench.reduction import BugOracle, Reducer
@@ -89,14 +89,14 @@ def _picire() -> Any:
     return importlib.import_module("picire")
 
 
-def of_picire(pool: Pool, program: Program, bug: Bug) -> Row:
+def of_picire(pool: Pool, program: Program, bug: Bug, before: Verdict) -> Row:
     """The oracle is ours: the same judge, the same backend, the same predicate, an eager look first."""
     picire = _picire()
     assert bug.stage is not None
     oracle = BugOracle(Judge(pool), pool, bug, LADDER[bug.stage], Setting())
     plain = write_block(program.source, Configuration())
     lines = [line for line in plain.splitlines() if line.strip()]
-    row = Row(program.name, "picire", 0, 0, 0.0, statements(program.source), statements(program.source))
+    row = Row(program.name, "picire", 1, before.compiles, 0.0, statements(program.source), statements(program.source))
     started = time.monotonic()
 
     def ask(kept: list[int], _: object) -> Any:
@@ -116,7 +116,7 @@ def of_picire(pool: Pool, program: Program, bug: Bug) -> Row:
         search(list(range(len(lines))))
     except OutOfTime:
         row.ended = "ten minutes"
-    row.seconds = time.monotonic() - started
+    row.seconds = time.monotonic() - started + before.seconds
     return row
 
 
@@ -125,9 +125,10 @@ def test_fewer_calls_and_a_smaller_program_than_line_ddmin(capsys: pytest.Captur
     with Pool(jobs=1) as pool:
         for name in PROGRAMS:
             program = parse_program((FOLDER / f"{name}.py").read_text(), name)
-            bug = bug_of(Judge(pool).check(program))
+            before = Judge(pool).check(program, demand=Demand())
+            bug = bug_of(before)
             assert bug is not None
-            steps: list[Callable[[], Row]] = [partial(ours, pool, program), partial(of_picire, pool, program, bug)]
+            steps: list[Callable[[], Row]] = [partial(ours, pool, program), partial(of_picire, pool, program, bug, before)]
             for step in steps:
                 rows.append(step())
                 with capsys.disabled():
