@@ -23,7 +23,27 @@ def names(tree: ast.Module) -> list[Edit]:
     for scope in walk(tree):
         if isinstance(scope, ast.Module | ast.FunctionDef):
             edits += _scope_names(scope, number, above)
+        if not isinstance(scope, ast.Module):
+            edits += _chained(scope, number)
     return edits
+
+
+def _chained(scope: ast.AST, number: dict[int, int]) -> Iterator[Edit]:
+    """``y = f(x)`` before ``y = g(y)`` or ``return g(y)``, for names that are bound more than once: the first value put where it is read."""
+    body = getattr(scope, "body", None)
+    for before, after in pairwise(body) if isinstance(body, list) else ():
+        match before:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in HARNESS:
+                pass
+            case _:
+                continue
+        over = isinstance(after, ast.Return) or (
+            isinstance(after, ast.Assign) and [t.id for t in after.targets if isinstance(t, ast.Name)] == [name]
+        )
+        loads = [n for n in walk(after) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+        inside = any(isinstance(n, ast.Lambda | ast.comprehension) for n in walk(after))
+        if over and not inside and len(loads) == 1 and len(ast.unparse(value)) <= WIDTH and not _declared(scope, name):
+            yield Edit(((number[id(before)], None), (number[id(loads[0])], Ref(number[id(value)]))), 2)
 
 
 def _scope_names(scope: ast.Module | ast.FunctionDef, number: dict[int, int], above: dict[int, ast.AST]) -> Iterator[Edit]:
@@ -224,12 +244,18 @@ def unpacked(tree: ast.Module) -> list[Edit]:
 
 
 def returned_inside(tree: ast.Module) -> list[Edit]:
-    """``with m: y = f(x)`` before ``return y`` as ``with m: return f(x)``."""
+    """``with m: y = f(x)`` before ``return y`` as ``with m: return f(x)``, and ``y.append(f(x))`` before it as ``return f(x)``."""
     number = numbers(tree)
     edits = []
     for scope in walk(tree):
         block = getattr(scope, "body", None)
         for before, after in pairwise(block) if isinstance(block, list) else ():
+            match before, after:
+                case (
+                    ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[item], keywords=[])),
+                    ast.Return(value=ast.Name(id=returned)),
+                ) if name == returned:
+                    edits.append(Edit(((number[id(before)], None), (number[id(after)], ast.Return(copied(item)))), 2))
             if not (isinstance(before, ast.With) and isinstance(after, ast.Return) and isinstance(after.value, ast.Name)):
                 continue
             last = before.body[-1]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from reducers import expressions, inline, inputs, statements
+from reducers import expressions, inline, inputs, objects, statements
 from reducers.configurations import towards_default
 from reducers.deadcode import tidy
 from reducers.graph import flattened
@@ -32,6 +32,8 @@ PASSES = (
     Pass("unpack", inline.unpacked),
     Pass("inline", inline.names),
     Pass("return inside", inline.returned_inside),
+    Pass("instances", objects.instances, first=1),
+    Pass("constructors", objects.constructors),
     Pass("harness", inline.harness),
     Pass("hoist", expressions.hoists, first=1),
     Pass("arguments", expressions.arguments),

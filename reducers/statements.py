@@ -51,7 +51,7 @@ def _last_of_function(statement: ast.Return, tree: ast.Module) -> bool:
 
 
 def unwraps(tree: ast.Module) -> list[Edit]:
-    """``with``, ``if``, ``for``, ``while`` and ``try`` replaced by what they contain, each branch apart."""
+    """``with``, ``if``, ``for``, ``while`` and ``try`` replaced by what they contain, each branch apart; loops also by two turns of them."""
     number = numbers(tree)
     edits: list[Edit] = []
 
@@ -67,6 +67,7 @@ def unwraps(tree: ast.Module) -> list[Edit]:
             swap(node, node.body)
         elif isinstance(node, ast.For):
             swap(node, node.body, ast.Assign([node.target], _first_item(node.iter), lineno=0))
+            edits += _unrolled(node, number)
         elif isinstance(node, ast.Try):
             for handler in node.handlers:
                 swap(node, handler.body)
@@ -74,6 +75,18 @@ def unwraps(tree: ast.Module) -> list[Edit]:
         elif isinstance(node, ast.IfExp):
             edits += [Edit.of(number[id(node)], Ref(number[id(part)]), weight(node)) for part in (node.orelse, node.body)]
     return edits
+
+
+def _unrolled(loop: ast.For, number: dict[int, int]) -> Iterator[Edit]:
+    """A loop that does not read its variable, as its body once and the beginning of it again."""
+    own = {n.id for n in walk(loop.target) if isinstance(n, ast.Name)}
+    inside = [n for s in loop.body for n in walk(s)]
+    if any(isinstance(n, ast.Break | ast.Continue) or (isinstance(n, ast.Name) and n.id in own) for n in inside):
+        return
+    body = [Ref(number[id(s)]) for s in loop.body]
+    for again in range(len(body), 0, -1):
+        if again == 1 or len(body) > 1:
+            yield Edit.of(number[id(loop)], (*body, *body[:again]), 1)
 
 
 def _first_item(iterable: ast.expr) -> ast.expr:
