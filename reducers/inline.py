@@ -86,18 +86,18 @@ def _declared(scope: ast.AST, name: str) -> bool:
 def helpers(tree: ast.Module) -> list[Edit]:
     """Calls of functions that are one ``return`` (lambdas bound to a name too), replaced by what they return."""
     number = numbers(tree)
-    single = {f.name: (f, value) for f in walk(tree) if isinstance(f, ast.FunctionDef) and (value := _single_value(f)) is not None}
+    single = {f.name: (f, value) for f in walk(tree) if isinstance(f, ast.FunctionDef) and (value := single_value(f)) is not None}
     edits = []
     for node in walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in single:
             function, value = single[node.func.id]
-            bound = _arguments(function, node)
+            bound = arguments_of(function, node)
             if bound is not None and not any(n is node for n in walk(function)):
-                edits.append(Edit.of(number[id(node)], _Substitute(bound).visit(copied(value)), weight(value)))
+                edits.append(Edit.of(number[id(node)], Substitute(bound).visit(copied(value)), weight(value)))
     return edits
 
 
-def _single_value(function: ast.FunctionDef) -> ast.expr | None:
+def single_value(function: ast.FunctionDef) -> ast.expr | None:
     """What a function that is one ``return`` returns."""
     first = function.body[0]
     if len(function.body) != 1 or not isinstance(first, ast.Return) or function.name in HARNESS or function.decorator_list:
@@ -105,7 +105,9 @@ def _single_value(function: ast.FunctionDef) -> ast.expr | None:
     return first.value
 
 
-class _Substitute(ast.NodeTransformer):
+class Substitute(ast.NodeTransformer):
+    """Puts expressions in the place of the names that are read."""
+
     def __init__(self, bound: dict[str, ast.expr]) -> None:
         self.bound = bound
 
@@ -113,7 +115,7 @@ class _Substitute(ast.NodeTransformer):
         return copied(self.bound[node.id]) if node.id in self.bound and isinstance(node.ctx, ast.Load) else node
 
 
-def _arguments(function: ast.FunctionDef, call: ast.Call) -> dict[str, ast.expr] | None:
+def arguments_of(function: ast.FunctionDef, call: ast.Call) -> dict[str, ast.expr] | None:
     """What each parameter is bound to; None for calls that cannot be read off."""
     a = function.args
     if (
@@ -145,7 +147,7 @@ def spliced(tree: ast.Module) -> list[Edit]:
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in bodies):
             continue
         helper = bodies[call.func.id]
-        bound = _arguments(helper, call)
+        bound = arguments_of(helper, call)
         scope = _scope_of(node, above)
         if bound is None or scope is helper or any(n is node for n in walk(helper)):
             continue

@@ -1,12 +1,16 @@
-"""Edits for programs that wrap what they do in objects: an instance in the place of the way to it, classes without their ``__init__``."""
+"""Edits for programs that wrap what they do in objects: an instance in the place of the way to it, what a method returns in the place of its
+call, classes without their ``__init__``.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 
+from reducers.inline import Substitute, arguments_of, single_value
 from reducers.names import BUILTIN
-from reducers.nodes import children, walk
+from reducers.nodes import children, copied, walk
 from reducers.tree import Edit, apply, bound_by, numbers, weight
 
 MOST = 24
@@ -66,6 +70,30 @@ def _is_way(node: ast.expr, known: set[str]) -> bool:
     names = {n.id for n in walk(node) if isinstance(n, ast.Name)}
     nested = any(isinstance(c, ast.Call | ast.Subscript | ast.Attribute) for c in children(node)) or isinstance(node, ast.Subscript)
     return nested and bool(names - BUILTIN) and names <= known | BUILTIN and "torch" not in names
+
+
+def methods(tree: ast.Module) -> list[Edit]:
+    """``a.scaled(x)`` replaced by what the method returns, where one class alone has a method of that name and it is one ``return``."""
+    number = numbers(tree)
+    owners = [c for c in walk(tree) if isinstance(c, ast.ClassDef)]
+    known: dict[str, list[ast.FunctionDef]] = defaultdict(list)
+    for owner in owners:
+        for statement in owner.body:
+            if isinstance(statement, ast.FunctionDef):
+                known[statement.name].append(statement)
+    edits = []
+    for node in walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)):
+            continue
+        found = known.get(node.func.attr, [])
+        value = single_value(found[0]) if len(found) == 1 else None
+        if value is None or any(n is node for n in walk(found[0])):
+            continue
+        whole = ast.Call(node.func, [node.func.value, *node.args], node.keywords)
+        bound = arguments_of(found[0], whole)
+        if bound is not None:
+            edits.append(Edit.of(number[id(node)], Substitute(bound).visit(copied(value)), weight(value)))
+    return edits
 
 
 def constructors(tree: ast.Module) -> list[Edit]:

@@ -33,6 +33,7 @@ PASSES = (
     Pass("inline", inline.names),
     Pass("return inside", inline.returned_inside),
     Pass("instances", objects.instances, first=1),
+    Pass("methods", objects.methods),
     Pass("constructors", objects.constructors),
     Pass("harness", inline.harness),
     Pass("hoist", expressions.hoists, first=1),

@@ -126,6 +126,13 @@ def test_a_value_read_twice_or_later_stays(body: str):
     assert not any("f(x) + f(x)" in v or "lambda: f(x)" in v for v in variants(inline.names, f"def fn(x):\n    {body}\n    return y\n"))
 
 
+def test_a_method_that_is_one_return_is_put_where_it_is_called():
+    head = "class A:\n    gain = 1\n    def scaled(self, x, by=2):\n        return x * self.gain * by\na = A()\n"
+    assert any("return y * a.gain * 2" in v for v in variants(objects.methods, f"{head}def fn(y):\n    return a.scaled(y)\n"))
+    other = "class B:\n    def scaled(self, x):\n        return x\n"
+    assert not variants(objects.methods, f"{head}{other}def fn(y):\n    return a.scaled(y)\n")
+
+
 def test_a_loop_that_ignores_its_variable_is_unrolled():
     found = variants(statements.unwraps, "def fn(x):\n    for i in range(2):\n        a()\n        b()\n    return x\n")
     assert "def fn(x):\n    a()\n    b()\n    a()\n    return x\n" in found
