@@ -52,7 +52,7 @@ def flattened(search: Search) -> bool:
 
 def _together(search: Search, texts: list[str], configuration: Configuration) -> bool:
     """One pack that says which texts show the bug, and where; then the smallest of those alone. What is flat already is never swapped for the
-    same with its values written out.
+    same with its values written out: it is cut or it stays.
     """
     asked: dict[str, tuple[ast.Module, list[str]]] = {}
     made: dict[str, Candidate] = {}
@@ -70,7 +70,7 @@ def _together(search: Search, texts: list[str], configuration: Configuration) ->
         if len(names) > 1:
             asked[add(show(tidy(_returning(tree, names))))] = tree, names
     most = MOST_RESULTS if any(path.startswith("return") for path in search.judge(search.best).differing) else 4 * MOST_RESULTS
-    for part in (*trees, *(cut for tree in trees for cut in _single_results(tree, most))):
+    for part in (*trees, *(cut for tree in trees[:1] for cut in _single_results(tree, most))):
         add(show(clean(part)))
     found = showing(search, list(made.values()), sound=True, halvings=1)
     if not search.packing:
@@ -82,9 +82,12 @@ def _together(search: Search, texts: list[str], configuration: Configuration) ->
         for make in (clean, tidy)
     ]
     flat = any(show(clean(tree)) == search.best.source for tree in trees)
-    whole = [] if flat else sorted((made[key].source for key in found if key not in asked and key in made), key=size)
-    if search.offer("flatten", *dict.fromkeys((*sorted(cut, key=size), *whole)), configuration=configuration) or flat:
+    left = (made[key].source for key in found if key not in asked and key in made)
+    whole = sorted((source for source in left if not flat or size(source) < size(search.best.source)), key=size)
+    if search.offer("flatten", *dict.fromkeys((*sorted(cut, key=size), *whole)), configuration=configuration):
         return True
+    if flat:
+        return False
     return search.offer("flatten", *texts, configuration=configuration)  # what cannot be straightened
 
 

@@ -22,8 +22,8 @@ OPERATIONS = 120
 MOST = 48
 """Edits of one round; the boldest of a large program come first, and the rest is asked only when none of them shows the bug."""
 
-MOST_ROUNDS = 24
-"""Rounds in a row of which only the end is judged."""
+MOST_ROUNDS = 8
+"""Rounds in a row of which only the end is judged: what is lost when somebody stops the reduction then."""
 MOST_JUDGED = 3
 """What packs showed is judged alone from the smallest on; after so many that do not show it, packs are not to be trusted here."""
 
@@ -59,6 +59,8 @@ def _hurried(search: Search, passes: Sequence[Pass]) -> bool:
     ahead: Candidate | None = None  # the edits of the last round together, of which nothing is known yet
     behind: Candidate | None = None  # the smallest of them alone, which a pack showed
     for _ in range(MOST_ROUNDS):
+        if shown and search.is_short():
+            break  # what there is has to be judged while it can be
         members = members_of(search, tree, passes)[:MOST]
         asked = [*([ahead] if ahead is not None else []), *(candidate for _, candidate in members)]
         if len(asked) < 2:
@@ -134,10 +136,11 @@ def showing(search: Search, candidates: Sequence[Candidate], *, sound: bool = Fa
     looked = search.screen(candidates, charge=False, count=False) if not sound else 0
     unknown = [c for c in candidates if c.key not in search.settled]
     alive = [c for c in unknown if packable(c.source)]
-    if looked and len(alive) < 2:
+    groups = list(_groups(alive))
+    if looked and all(len(group) < 2 for group in groups):
         search.charge()  # no pack follows, so the look at eager was a question of its own
     found: dict[str, list[str]] = {c.key: [] for c in unknown if c not in alive}
-    for group in _groups(alive):
+    for group in groups:
         if not search.packing:
             break
         found |= _asked(search, group, halvings)

@@ -26,6 +26,9 @@ from store.syntax import parse
 FIRST_LOOK, LAST_LOOK = 6, 24
 """Candidates that eager is asked about at once: few where the first may be accepted, more the longer nothing is."""
 
+SHORT_OF = 3
+"""Calls in which what packs showed can still be judged alone."""
+
 
 class OutOfBudget(Exception):
     """Calls or seconds are spent; the best program so far stands."""
@@ -342,6 +345,12 @@ class Search:
         if self.budget.seconds is not None and time.monotonic() - self.started >= self.budget.seconds:
             raise OutOfBudget
         self.consumed += 1
+
+    def is_short(self) -> bool:
+        """Whether the budget is nearly spent: three more calls, or a tenth of its seconds."""
+        calls, seconds = self.budget.calls, self.budget.seconds
+        left = None if seconds is None else seconds - (time.monotonic() - self.started)
+        return (calls is not None and calls - self.consumed <= SHORT_OF) or (left is not None and seconds is not None and left < seconds / 10)
 
     def _accept(self, candidate: Candidate) -> None:
         self.best = candidate

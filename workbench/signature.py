@@ -45,9 +45,7 @@ SAME_OP = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "absolute": "abs", "mm": "matmul",
 }  # fmt: skip
 ONE_KIND = {Symptom.NAN: Symptom.VALUE, Symptom.STRUCTURE: Symptom.PYVALUE}
-OF_FORM = frozenset(
-    {Symptom.SHAPE, Symptom.STRUCTURE, Symptom.PYVALUE, Symptom.ALIAS, Symptom.RNG, Symptom.MODES, Symptom.REQUIRES_GRAD}
-)  # fmt: skip
+OF_FORM = frozenset({Symptom.STRUCTURE, Symptom.PYVALUE, Symptom.ALIAS, Symptom.RNG, Symptom.MODES, Symptom.REQUIRES_GRAD})
 """Symptoms of what is around the numbers: where only these show, the dtypes of the inputs tell no bugs apart."""
 
 PLAIN_PYTHON = frozenset(
@@ -61,7 +59,7 @@ def signature(verdict: Verdict, source: str, *, final: bool = False) -> Signatur
     """The signature of a judged program. ``final``: the source is a reduced one, so order counts and nothing in it is filler."""
     flags = list(_configuration_flags(verdict))
     ops = skeleton(source) if final else tuple(sorted(set(skeleton(source, outputs=differing_outputs(verdict.differences)))))
-    if set(verdict.symptoms) <= OF_FORM:
+    if verdict.symptoms and set(verdict.symptoms) <= OF_FORM:
         ops = tuple(op for op in ops if not op.startswith("in:"))
     return Signature(verdict.stage, verdict.guilty, grouped(verdict.symptoms), (*ops, *flags), final)
 

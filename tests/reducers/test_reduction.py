@@ -339,3 +339,27 @@ def test_where_no_result_differs_each_is_tried_alone_in_one_question(fake, calls
     done = reduce(Candidate(source), oracle, MemoryJournal())
     assert calls(done.candidate.source) == {"odd", "ones"}
     assert calls(oracle.asked[2].source) == {"odd", "ones"}
+
+
+@pytest.mark.parametrize("most", [6, 8, 12])
+def test_what_packs_showed_is_kept_when_the_budget_ends(fake, calls, most):
+    lines = "\n".join(f"    x = x.op{i}()" for i in range(10))
+    source = f"def fn(x):\n{lines}\n    return x.odd()\n\ndef get_inputs():\n    return [ones(3)]\n"
+    oracle = fake(lambda c: "odd" in calls(c.source))
+    oracle.flattens = False
+    done = reduce(Candidate(source), oracle, MemoryJournal(), budget=Budget(calls=most))
+    assert done.progress.statements <= 2
+
+
+def test_a_flat_program_is_still_asked_under_its_own_configuration(fake, calls):
+    """Everything shows only with gradients; what differs is none of the results."""
+    source = "import torch\n\ndef fn(x):\n    return x.exp(), x.sin(), x.sort(), x.odd(), x.cos()\n\ndef get_inputs():\n    return [torch.ones(3)]\n"
+
+    class Gradient(fake):
+        def differing(self, candidate):
+            return ("gradients.inputs[0]",)
+
+    oracle = Gradient(lambda c: "odd" in calls(c.source) and c.configuration.grad, flat=[source])
+    done = reduce(Candidate(source, Configuration(grad=True)), oracle, MemoryJournal())
+    assert calls(done.candidate.source) == {"odd", "ones"}
+    assert done.progress.calls <= 12

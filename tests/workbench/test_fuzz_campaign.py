@@ -18,6 +18,7 @@ from workbench.fuzz.draw import Draw
 from workbench.fuzz.mutants import Mutant, Pick
 from workbench.fuzz.mutators import mutators
 from workbench.fuzz.scheduler import BATCH, Scheduler, chosen, reward
+from workbench.fuzz.source import Offer
 from workbench.seeds import bundled
 
 SOURCE = "def fn(x):\n    y = x + 1\n    return (y, x.any(), y)\n"
@@ -279,3 +280,45 @@ def test_a_campaign_that_is_asked_to_stop_from_another_process_ends_soon_and_kee
         row = store.campaign(1)
         assert (row.state, campaign.stopped) == ("interrupted", True)
         assert row.counters["tests"] >= 5
+
+
+class Slow:
+    """A source that has a mutant every 50 ms, ten in all."""
+
+    def __init__(self):
+        self.made, self.began = 0, time.monotonic()
+
+    def start(self, campaign): ...
+    def stop(self): ...
+    def told(self, number, verdict, earned, finding): ...
+
+    def described(self):
+        return {}
+
+    def line(self):
+        return ""
+
+    def is_over(self):
+        return self.made == 10
+
+    def wait(self, seconds):
+        time.sleep(0.01)
+
+    def take(self):
+        if self.is_over() or time.monotonic() - self.began < 0.05 * (self.made + 1):
+            return None
+        self.made += 1
+        return Offer(self.made, Mutant(Program(f"# {self.made}\n{SOURCE}"), "llm", ("llm:v",), ("llm",), (), (), "returned"))
+
+
+@pytest.mark.parametrize(("tests", "judged"), [(None, 15), (12, 12)])
+def test_what_a_source_still_makes_is_judged_when_the_seeds_are_through(tmp_path, tests, judged):
+    def agrees(pick):
+        made = pick.made or Mutant(pick.seeds[0].program, pick.seeds[0].name, (), (), (), (), "returned")
+        return Done(pick, made, Verdict(Outcome.AGREE), frozenset(), 0.001)
+
+    with open_store(tmp_path / "s.db") as store:
+        settings = Settings(jobs=2, strategy="unmutated", tests=tests)
+        campaign = Campaign(store, NoServers(), settings, [], bundled()[:5], codes(), tester=agrees, source=Slow())
+        campaign.run()
+    assert campaign.tallies.total.tests == judged

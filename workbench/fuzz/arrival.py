@@ -20,7 +20,7 @@ DOUBTFUL = frozenset(
 )
 """Warnings that put a bucket's reduction behind the others."""
 PLAIN = frozenset({Symptom.VALUE, Symptom.NAN, Symptom.MUTATION, Symptom.GRADIENT, Symptom.DTYPE, Symptom.SHAPE})
-"""Symptoms that need no explanation; their reductions go first."""
+"""Symptoms that need no explanation; of findings that are alike otherwise, their reductions go first."""
 
 MOST_TRIED = 9
 """From here on one more finding of the same mutator makes no difference."""
@@ -97,8 +97,8 @@ def arrive(store: Store, mutant: Mutant, verdict: Verdict, *, code: str, campaig
 
 
 def priority(verdict: Verdict, tried: int = 0) -> int:
-    """Which reductions go first: doubtful findings (0) last; before them those of a mutator that has fewer others queued, ``tried``, since the next
-    one of the same is likely to be the same bug; then those whose symptoms need no explanation.
+    """Which reductions go first: doubtful findings (0) last; before them those of a mutator that had fewer others queued in this campaign,
+    ``tried``, reduced or not, since the next one of the same is likely to be the same bug; then those whose symptoms need no explanation.
     """
     if DOUBTFUL & set(verdict.warnings):
         return 0

@@ -76,8 +76,8 @@ class Campaign:
 
     tester: does one test, called in worker threads; None: makes the mutant and judges it on the pool
     source: mutants from elsewhere than the rules, which get their share of the tests
-    reducing: how many reductions are under way; each gets a server to itself, tests what is left, at least one. Asking for every run in one
-              line with the tests, reductions take four times as long and the queue of findings only grows
+    reducing: how many reductions are under way; as tests end, each gets a server to itself and tests what is left, at least one. Asking for
+              every run in one line with the tests, reductions take four times as long and the queue of findings only grows
     """
 
     store: Store
@@ -151,7 +151,7 @@ class Campaign:
                     self._share.planned(source=pick.made is not None)
                     waiting.add(workers.submit(test, pick))
                 if not waiting:
-                    if self._is_enough() or self.source is None or self.source.is_over() or self.settings.strategy != "llm":
+                    if self._is_enough() or not exhausted or self.source is None or self.source.is_over():
                         return
                     self.source.wait(0.5)
                     self._look()
@@ -166,9 +166,9 @@ class Campaign:
             workers.shutdown(wait=False, cancel_futures=True)
 
     def _room(self) -> int:
-        """How many tests may be handed out and not be finished; some in store for the workers unless a reduction is under way."""
+        """How many tests may be handed out and not be finished; one ahead for the workers unless a reduction is under way."""
         reducing = self.reducing()
-        return max(1, self.settings.jobs - reducing) if reducing else self.settings.jobs * 2
+        return max(1, self.settings.jobs - reducing) if reducing else self.settings.jobs + 1
 
     def _is_enough(self) -> bool:
         """No further test is to be handed out."""
@@ -260,10 +260,11 @@ class Campaign:
     def _arrive(self, mutant: Mutant, verdict: Verdict) -> Arrived:
         code = next((self.codes[c] for c in mutant.characteristics if c in self.codes), "")
         named = replace(verdict, torch=str(self._environment.get("torch", "")), machine=self._machine(verdict), file=mutant.program.name)
-        first = mutant.mutators[0] if mutant.mutators else ""
-        tried = self._queued[first]
+        first = next((m.name for m in self.mutators if m.name in mutant.mutators[:1]), None)
+        tried = self._queued[first] if first is not None else 0
         arrived = arrive(self.store, mutant, named, code=code, campaign=self.id, reduce=self.settings.reduce, tried=tried)
-        self._queued[first] += arrived.first
+        if first is not None:
+            self._queued[first] += arrived.first
         if arrived.row.bucket is not None:
             self.buckets.setdefault(arrived.row.bucket, self._elapsed())
         self.on_finding(arrived)

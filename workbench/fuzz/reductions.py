@@ -1,4 +1,4 @@
-"""Reductions beside a running campaign: a thread that takes queued reductions and shares the servers with the tests."""
+"""Reductions beside a running campaign: threads that take queued reductions, on the servers of the tests."""
 
 from __future__ import annotations
 
