@@ -80,10 +80,10 @@ class Row:
         rate = 60 * self.tests / self.cpu
         buckets = "-" if self.buckets < 0 else str(self.buckets)
         found = 3600 * self.mismatches / self.cpu
-        return f"{self.name:44}{self.tests:7}{self.seconds:9.0f}{self.cpu:9.0f}{rate:12.1f}{self.mismatches:12}{buckets:>9}{found:14.1f}"
+        return f"{self.name:44}{self.tests:7}{self.seconds:9.0f}{self.cpu:9.0f}{rate:14.1f}{self.mismatches:12}{buckets:>9}{found:14.1f}"
 
 
-HEAD = f"{'':44}{'tests':>7}{'seconds':>9}{'CPU s':>9}{'tests/CPUmin':>12}{'mismatches':>12}{'buckets':>9}{'per CPU-hour':>14}"
+HEAD = f"{'':44}{'tests':>7}{'seconds':>9}{'CPU s':>9}{'tests/CPU min':>14}{'mismatches':>12}{'buckets':>9}{'per CPU-hour':>14}"
 
 
 def cpu() -> float:
