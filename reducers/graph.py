@@ -26,7 +26,7 @@ MOST_VALUES = 200
 MOST_TOGETHER = 80
 """Statements of a flat program up to which several forms of it go into one pack."""
 MOST_RESULTS = 3
-"""Results of a flat program that are asked about one by one; four times as many where none of them is what differs."""
+"""Results of a flat program that are asked about one by one, of those that differ; four times as many where none does."""
 FEW = 10
 """Operations that the rounds handle without recorded values."""
 
@@ -45,8 +45,6 @@ def flattened(search: Search) -> bool:
     drive = function(parse(search.best.source), "drive")
     if not found and drive is not None:
         found = search.offer("flatten", *(f"{text}\n{ast.unparse(drive)}\n" for text in texts))
-    if found:
-        _window(search)
     return found
 
 
@@ -69,8 +67,7 @@ def _together(search: Search, texts: list[str], configuration: Configuration) ->
         names = values(tree)
         if len(names) > 1:
             asked[add(show(tidy(_returning(tree, names))))] = tree, names
-    most = MOST_RESULTS if any(path.startswith("return") for path in search.judge(search.best).differing) else 4 * MOST_RESULTS
-    for part in (*trees, *(cut for tree in trees[:1] for cut in _single_results(tree, most))):
+    for part in (*(cut for tree in trees[:1] for cut in _single_results(search, tree)), *trees):
         add(show(clean(part)))
     found = showing(search, list(made.values()), sound=True, halvings=1)
     if not search.packing:
@@ -91,12 +88,14 @@ def _together(search: Search, texts: list[str], configuration: Configuration) ->
     return search.offer("flatten", *texts, configuration=configuration)  # what cannot be straightened
 
 
-def _single_results(tree: ast.Module, most: int) -> list[ast.Module]:
-    """The program that returns one of its results only, for each of the first few."""
+def _single_results(search: Search, tree: ast.Module) -> list[ast.Module]:
+    """The program that returns one of its results only: one of those that differ, or any of the first where none does."""
     fn = function(tree, "fn")
     last = fn.body[-1] if fn is not None and fn.body else None
     count = len(last.value.elts) if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) else 0
-    cut = [returned(tree, frozenset({i})) for i in range(min(count, most))] if count > 1 else []
+    differing = [int(m[1]) for path in search.judge(search.best).differing if (m := re.match(r"return\[(\d+)\]", path))]
+    places = [p for p in dict.fromkeys(differing) if p < count][:MOST_RESULTS] or list(range(min(count, 4 * MOST_RESULTS)))
+    cut = [returned(tree, frozenset({i})) for i in places] if count > 1 else []
     return [c for c in cut if c is not None]
 
 
@@ -125,7 +124,7 @@ def _offered(search: Search, text: str, configuration: Configuration) -> bool:
     return search.offer("flatten", *dict.fromkeys(forms), configuration=configuration)
 
 
-def _window(search: Search) -> None:
+def window(search: Search) -> None:
     """Cut the beginning off: the last operations over recorded values; a small program needs no such question."""
     if operations(search.best.source) <= FEW:
         return

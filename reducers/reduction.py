@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from reducers import expressions, inline, inputs, objects, statements
 from reducers.configurations import towards_default
 from reducers.deadcode import tidy
-from reducers.graph import flattened
+from reducers.graph import flattened, window
 from reducers.normal import laid_out, normalised
 from reducers.oracle import Candidate, Journal, Judgement, Kind, Oracle
 from reducers.packs import OWNED, packable
@@ -122,11 +122,11 @@ def _qualify(search: Search) -> None:
 
 
 def _shrink(search: Search, passes: tuple[Pass, ...]) -> None:
-    if flattened(search):
-        _straighten(search)
-    else:
-        _slice(search)
-        _straighten(search)
+    flat = flattened(search)
+    _slice(search)
+    if flat:
+        window(search)
+    _straighten(search)
     _configure(search)
     _rounds(search, passes)
     if pinned(search):
