@@ -41,7 +41,7 @@ def flattened(search: Search) -> bool:
     own = search.best.configuration
     places = list(dict.fromkeys((Configuration(backend=own.backend, device=own.device), own)))
     ask = _together if all(statements(text) <= MOST_TOGETHER for text in texts) else _one_by_one
-    found = bool(texts) and any(ask(search, texts, configuration) for configuration in places)
+    found = any(ask(search, texts, configuration) for configuration in places)
     drive = function(parse(search.best.source), "drive")
     if not found and drive is not None:
         found = search.offer("flatten", *(f"{text}\n{ast.unparse(drive)}\n" for text in texts))
@@ -49,43 +49,37 @@ def flattened(search: Search) -> bool:
 
 
 def _together(search: Search, texts: list[str], configuration: Configuration) -> bool:
-    """One pack that says which texts show the bug, and where; then the smallest of those alone. What is flat already is never swapped for the
-    same with its values written out: it is cut or it stays.
+    """Text by text, one pack that says whether it shows the bug, and where; then the smallest of what does alone. What is flat already is never
+    swapped for the same with its values written out: it is cut or it stays.
     """
-    asked: dict[str, tuple[ast.Module, list[str]]] = {}
+    flat = any(show(clean(parse(text))) == search.best.source for text in texts)
+    for text in texts:
+        if _cut_at_once(search, parse(text), configuration, flat=flat):
+            return True
+        if not search.packing:
+            return _one_by_one(search, texts, configuration)
+    return not flat and search.offer("flatten", *texts, configuration=configuration)  # what cannot be straightened
+
+
+def _cut_at_once(search: Search, tree: ast.Module, configuration: Configuration, *, flat: bool) -> bool:
     made: dict[str, Candidate] = {}
 
-    def add(text: str) -> str:
-        candidate = search.candidate(text, configuration)
-        if candidate is None or (made and sum(operations(c.source) for c in made.values()) + operations(text) > OPERATIONS):
+    def add(part: ast.Module) -> str:
+        candidate = search.candidate(show(part), configuration)
+        if candidate is None or (made and sum(operations(c.source) for c in made.values()) + operations(candidate.source) > OPERATIONS):
             return ""
         made.setdefault(candidate.key, candidate)
         return candidate.key
 
-    trees = [parse(text) for text in texts]
-    for tree in trees:
-        names = values(tree)
-        if len(names) > 1:
-            asked[add(show(tidy(_returning(tree, names))))] = tree, names
-    for part in (*(cut for tree in trees[:1] for cut in _single_results(search, tree)), *trees):
-        add(show(clean(part)))
+    names = values(tree)
+    every = add(tidy(_returning(tree, names))) if len(names) > 1 else ""
+    for part in (*_single_results(search, tree), tree):
+        add(clean(part))
     found = showing(search, list(made.values()), sound=True, halvings=1)
-    if not search.packing:
-        return _one_by_one(search, texts, configuration)
-    cut = [
-        show(make(_returning(tree, [name])))
-        for key, (tree, names) in asked.items()
-        for name in _first_differing(found.get(key, ()), names)
-        for make in (clean, tidy)
-    ]
-    flat = any(show(clean(tree)) == search.best.source for tree in trees)
-    left = (made[key].source for key in found if key not in asked and key in made)
+    cut = [show(make(_returning(tree, [name]))) for name in _first_differing(found.get(every, ()), names) for make in (clean, tidy)]
+    left = (made[key].source for key in found if key != every and key in made)
     whole = sorted((source for source in left if not flat or size(source) < size(search.best.source)), key=size)
-    if search.offer("flatten", *dict.fromkeys((*sorted(cut, key=size), *whole)), configuration=configuration):
-        return True
-    if flat:
-        return False
-    return search.offer("flatten", *texts, configuration=configuration)  # what cannot be straightened
+    return search.offer("flatten", *dict.fromkeys((*sorted(cut, key=size), *whole)), configuration=configuration)
 
 
 def _single_results(search: Search, tree: ast.Module) -> list[ast.Module]:
