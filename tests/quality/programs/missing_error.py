@@ -1,6 +1,6 @@
 # by hand: 1 statement
 # route: graph
-# bug: single operator
+# bug: missing exception (it belongs to a whole program, so that no pack can be asked)
 import torch
 import torch.nn.functional as F
 
