@@ -33,7 +33,7 @@ FEW = 10
 
 def flattened(search: Search) -> bool:
     """Try the straight-line texts that the oracle captures of the best program, cut at the first value that differs; True when one was
-    accepted. Small ones are asked about together: every value of each, each result alone, the whole.
+    accepted. A small one is asked about in one pack: every value of it, the results that differ each alone, the whole.
     """
     if not search.oracle.flattens:
         return False
